@@ -1,0 +1,1 @@
+"""One module for each agent: its readers, its tool table, how it is launched."""

@@ -1,0 +1,1 @@
+"""The command `steno`: one module for each of its commands."""

@@ -1,0 +1,279 @@
+"""JSON in and out: strict, of any depth, any number size, lone surrogates included.
+
+The only module that imports `json` or decodes with `msgspec.json`. Values that Python cannot hold (numbers
+too long or too large, nesting too deep) stay `msgspec.Raw`: the bytes they were written as.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_DEPTH = 100  # how deep the slow path builds Python values before it leaves the bytes alone
+_DIGITS = 4000  # below the 4,300 digits at which int() refuses
+
+_SPACE = re.compile(rb"[ \t\n\r]*")
+_STRING = re.compile(rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
+_SCALAR = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+def decoder(shape: type[T]) -> msgspec.json.Decoder[T]:
+    """A decoder that gives only what `shape` declares; members typed `Raw` stay bytes."""
+    return msgspec.json.Decoder(shape)
+
+
+def loads(data: bytes) -> Any:
+    """The value of one strict JSON text; raises ValueError when it is none. Never RecursionError.
+
+    Invalid UTF-8 inside strings becomes U+FFFD, lone surrogates are kept.
+    """
+    try:
+        return _decode(data)
+    except (ValueError, RecursionError):
+        return _loads_slowly(data)
+
+
+def loads_loosely(data: bytes) -> Any:
+    """Like `loads`, but raw control characters may stand inside strings."""
+    return _LOOSE.decode(data.decode("utf-8", "replace"))
+
+
+def dumps(value: Any) -> bytes:
+    """The compact JSON of a value, struct or event; lone surrogates are written as escapes."""
+    try:
+        return _encode(value)
+    except (UnicodeEncodeError, RecursionError):
+        return b"".join(_pieces(value))
+
+
+def raw(value: Any) -> msgspec.Raw:
+    """A value as the JSON that an `unknown` event holds."""
+    return msgspec.Raw(dumps(value))
+
+
+def compact(data: bytes) -> bytes:
+    """Strict JSON text made fit for one line: valid UTF-8, no line end between its tokens."""
+    text = data if data.isascii() else data.decode("utf-8", "replace").encode()
+    return text.replace(b"\n", b" ").replace(b"\r", b" ") if b"\n" in text or b"\r" in text else text
+
+
+def skim(data: bytes, at: int = 0) -> int:
+    """Where the strict JSON value that begins at `at` ends; raises ValueError. Linear, without recursion."""
+    closers: list[int] = []
+    while True:
+        at = _skip(data, at)
+        byte = data[at : at + 1]
+        if byte == b"{" or byte == b"[":
+            at, opened = _open(data, at, byte)
+            if opened:
+                closers.append(opened)
+                continue
+        else:
+            at = _scalar(data, at)
+        at, done = _close(data, at, closers)
+        if done:
+            return at
+
+
+def members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The members of a JSON object as (name, value's bytes), in order, repeats included."""
+    at = _first(data, _skip(data, 0), b"}")
+    while data[at : at + 1] != b"}":
+        name, start = _name(data, at)
+        at = skim(data, start)
+        yield name, data[start:at]
+        at = _next(data, at, b"}")
+
+
+def elements(data: bytes) -> Iterator[bytes]:
+    """The bytes of each element of a JSON array, in order."""
+    at = _first(data, _skip(data, 0), b"]")
+    while data[at : at + 1] != b"]":
+        end = skim(data, at)
+        yield data[at:end]
+        at = _next(data, end, b"]")
+
+
+def _loads_slowly(data: bytes) -> Any:
+    try:
+        return _STRICT.decode(data.decode("utf-8", "replace"))
+    except RecursionError:
+        value, end = _shallow(data, _skip(data, 0), _DEPTH)
+    if _skip(data, end) != len(data):
+        raise ValueError(f"text behind the value at byte {end}")
+    return value
+
+
+def _shallow(data: bytes, at: int, depth: int) -> tuple[Any, int]:
+    """The value that begins at `at`, its levels below `depth` left as they are written, and its end."""
+    first = data[at : at + 1]
+    if first == b"{" and depth:
+        return _shallow_object(data, at, depth - 1)
+    if first == b"[" and depth:
+        return _shallow_array(data, at, depth - 1)
+    end = skim(data, at)
+    text = data[at:end]
+    deep = first in (b"{", b"[")
+    return (msgspec.Raw(compact(text)) if deep else _STRICT.decode(text.decode("utf-8", "replace"))), end
+
+
+def _shallow_object(data: bytes, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    found: dict[str, Any] = {}
+    at = _first(data, at, b"}")
+    while data[at : at + 1] != b"}":
+        name, start = _name(data, at)
+        found[name], at = _shallow(data, start, depth)
+        at = _next(data, at, b"}")
+    return found, at + 1
+
+
+def _shallow_array(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+    found: list[Any] = []
+    at = _first(data, at, b"]")
+    while data[at : at + 1] != b"]":
+        value, at = _shallow(data, at, depth)
+        found.append(value)
+        at = _next(data, at, b"]")
+    return found, at + 1
+
+
+def _integer(text: str) -> Any:
+    return int(text) if len(text) < _DIGITS else msgspec.Raw(text.encode())
+
+
+def _float(text: str) -> Any:
+    value = float(text)
+    return msgspec.Raw(text.encode()) if math.isinf(value) else value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float)
+_LOOSE = json.JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float, strict=False)
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """What `dumps` joins when the fast encoder refuses: surrogates are escaped, Raw is copied."""
+    match value:
+        case msgspec.Raw():
+            yield bytes(value)
+        case msgspec.Struct():
+            yield from _pieces(_as_dict(value))
+        case dict():
+            lead = b"{"
+            for name, member in value.items():
+                yield lead + json.dumps(name).encode() + b":"
+                yield from _pieces(member)
+                lead = b","
+            yield b"}" if value else b"{}"
+        case list() | tuple():
+            lead = b"["
+            for element in value:
+                yield lead
+                yield from _pieces(element)
+                lead = b","
+            yield b"]" if value else b"[]"
+        case _:
+            yield json.dumps(value).encode()
+
+
+def _as_dict(value: msgspec.Struct) -> dict[str, Any]:
+    info = msgspec.structs.fields(value)
+    tag = value.__struct_config__.tag
+    named = {field.encode_name: (getattr(value, field.name), field.default) for field in info}
+    lean = value.__struct_config__.omit_defaults
+    kept = {name: member for name, (member, default) in named.items() if not lean or member is not default}
+    return {"type": tag, **kept} if tag else kept
+
+
+def _skip(data: bytes, at: int) -> int:
+    found = _SPACE.match(data, at)
+    return found.end() if found else at
+
+
+def _string(data: bytes, at: int) -> int:
+    found = _STRING.match(data, at)
+    if found is None:
+        raise ValueError(f"no string at byte {at}")
+    return found.end()
+
+
+def _scalar(data: bytes, at: int) -> int:
+    if data[at : at + 1] == b'"':
+        return _string(data, at)
+    found = _SCALAR.match(data, at)
+    if found is None:
+        raise ValueError(f"no value at byte {at}")
+    return found.end()
+
+
+def _colon(data: bytes, at: int) -> int:
+    at = _skip(data, at)
+    if data[at : at + 1] != b":":
+        raise ValueError(f"no colon at byte {at}")
+    return at + 1
+
+
+def _name(data: bytes, at: int) -> tuple[str, int]:
+    """The member's name at `at`, and where its value begins."""
+    end = _string(data, at)
+    name: str = json.loads(data[at:end].decode("utf-8", "replace"))
+    return name, _skip(data, _colon(data, end))
+
+
+def _first(data: bytes, at: int, closer: bytes) -> int:
+    """Inside the container that opens at `at`: its first item, or its closer."""
+    if data[at : at + 1] != (b"{" if closer == b"}" else b"["):
+        raise ValueError(f"no container at byte {at}")
+    return _skip(data, at + 1)
+
+
+def _next(data: bytes, at: int, closer: bytes) -> int:
+    """Behind an item: where the next one begins, or the container's closer."""
+    at = _skip(data, at)
+    byte = data[at : at + 1]
+    if byte == closer:
+        return at
+    at = _skip(data, at + 1)
+    if byte != b"," or data[at : at + 1] == closer:
+        raise ValueError(f"neither comma nor bracket at byte {at}")
+    return at
+
+
+def _open(data: bytes, at: int, byte: bytes) -> tuple[int, int]:
+    """Step into a container: where its first value begins and what will close it, or 0 when it is empty."""
+    closer = 0x7D if byte == b"{" else 0x5D
+    at = _skip(data, at + 1)
+    if data[at : at + 1] == bytes([closer]):
+        return at + 1, 0
+    if closer == 0x7D:
+        at = _colon(data, _string(data, at))
+    return at, closer
+
+
+def _close(data: bytes, at: int, closers: list[int]) -> tuple[int, bool]:
+    """Behind a value: close what closes here; True when the outermost value is done."""
+    while closers:
+        at = _skip(data, at)
+        byte = data[at] if at < len(data) else 0
+        if byte == closers[-1]:
+            closers.pop()
+            at += 1
+            continue
+        if byte != 0x2C:
+            raise ValueError(f"neither comma nor bracket at byte {at}")
+        at = _skip(data, at + 1)
+        return (_colon(data, _string(data, at)) if closers[-1] == 0x7D else at), False
+    return at, True
