@@ -1,0 +1,1 @@
+"""Cline: its streams, stored tasks and sessions, and the SDK's three event layers."""
