@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 _BOMS = {b"\xff\xfe": ("utf-16-le", b"\n\x00"), b"\xfe\xff": ("utf-16-be", b"\x00\n")}
 
@@ -14,7 +15,7 @@ WHITE_SPACE = (
 """Unicode's White_Space property; Python's own `strip` takes four control characters more."""
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line without its end, as UTF-8: 1-based number, byte offset and length in the input."""
 
     number: int
@@ -43,9 +44,7 @@ class Lines:
         """The lines that end in `data`."""
         if not self._begun:
             data = self._begin(data)
-        if not data:
-            return
-        yield from self._wide(data) if self.encoding else self._narrow(data)
+        return self._wide(data) if self.encoding else self._narrow(data)
 
     def flush(self) -> Iterator[Line]:
         """The last line, when no line end came behind it."""
@@ -74,7 +73,7 @@ class Lines:
     def _narrow(self, data: bytes) -> Iterator[Line]:
         pieces = data.split(b"\n")
         if len(pieces) == 1:
-            self._parts.append(data)
+            self._parts += [data] if data else []
             return
         last = pieces.pop()
         if self._parts:

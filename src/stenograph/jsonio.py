@@ -50,6 +50,11 @@ def loads_fast(data: bytes) -> Any:
     return _decode(data)
 
 
+def value(told: Any) -> Any:
+    """A value that a decoder may have left as `Raw`."""
+    return loads(bytes(told)) if isinstance(told, msgspec.Raw) else told
+
+
 def loads_loosely(data: bytes) -> Any:
     """Like `loads`, but raw control characters may stand inside strings."""
     return _LOOSE.decode(data.decode("utf-8", "replace"))

@@ -1,7 +1,7 @@
 """What readers report: entries, past facts in the order in which they were told.
 
 An entry says what a record meant and where that record stands; the bytes themselves stay the lossless form.
-Entries are unfrozen for one reason: the reader's base class stamps `at`, `line`, `offset` and `length`.
+Entries are unfrozen for one reason: the reader's base class stamps `place`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,19 @@ class Part(msgspec.Struct, frozen=True):
         """The part's own bytes."""
         return msgspec.Raw(jsonio.compact(jsonio.part(self.data, self.path)))
 
+    def value(self) -> Any:
+        """The part's value, or None when nothing stands there."""
+        try:
+            return jsonio.loads(jsonio.part(self.data, self.path))
+        except (LookupError, ValueError):
+            return None
 
-class Fact(msgspec.Struct, kw_only=True):
-    """What every entry has: its record's own time, its place, and the thread it belongs to.
 
-    `seen` is when it was observed, `at` the time it tells itself (RFC 3339, or None); `line` is 1-based,
-    `offset` and `length` are bytes. `from_object` is False for text and for JSON that is no object.
+class Where(msgspec.Struct, frozen=True, gc=False):
+    """When and where a record was told: `seen` is when it was observed, `at` the time it tells itself.
+
+    Times are RFC 3339 (`at`: or None); `line` is 1-based, `offset` and `length` are bytes.
+    `is_object` is False for text and for JSON that is no object.
     """
 
     seen: str = ""
@@ -49,8 +56,17 @@ class Fact(msgspec.Struct, kw_only=True):
     line: int = 0
     offset: int = 0
     length: int = 0
+    is_object: bool = True
+
+
+UNPLACED = Where()
+
+
+class Fact(msgspec.Struct, kw_only=True):
+    """What every entry has: the place of its record, and the thread it belongs to."""
+
+    place: Where = UNPLACED
     thread: Any = None
-    from_object: bool = True
 
 
 class Started(Fact, tag="started"):
@@ -94,7 +110,8 @@ class ToolCalled(Fact, tag="called"):
 
 
 class ToolReturned(Fact, tag="returned"):
-    """A call was answered. `ok` is None when nobody said; `output` and `details` are the harness's own.
+    """A call was answered. `ok` is None when nobody said; `output` and `details` are the harness's
+    own, `output` maybe still as `Raw`.
 
     `oks` holds one verdict for each item of a batch, where the harness tells them apart.
     """
@@ -104,10 +121,10 @@ class ToolReturned(Fact, tag="returned"):
     tool: str | None = None
     input: Any = None
     output: Any = None
-    details: Any = None
+    details: Part = Part()
     oks: tuple[bool, ...] | None = None
     exit_code: int | None = None
-    duration_ms: float | None = None
+    duration_ms: int | float | None = None
     raw: Part = Part()
 
 

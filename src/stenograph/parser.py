@@ -96,13 +96,15 @@ class EventParser:
         projection, reader = self._projection, self._reader
         reader.now = projection.now = self._time(None)
         events: list[Event] = []
+        project = projection.project
         for entry in entries:
-            projection.now = self._time(entry.at) if self._by_record else entry.seen
             projection.session_id = reader.session_id
+            projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
             if type(entry) is Warned and entry.channel is not None:
                 (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
-            events += projection.project(entry)
-        projection.now = self._time(None)
+            if made := project(entry):
+                events += made
+        projection.now = reader.now
         return events
 
     def _time(self, told: str | None) -> str:

@@ -6,7 +6,7 @@ entry in turn; what it returns is complete, nothing is taken back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -74,9 +74,12 @@ class Projection:
 
     def project(self, entry: Entry) -> list[Event]:
         """The events that this entry completes, in order."""
-        own = list(self.route(entry))
-        ahead = self.ahead(entry, bool(own)) if self._held else []
-        return self.stamp([*ahead, *own] if ahead else own, entry)
+        made = self._routes[type(entry)](entry)
+        own = made if type(made) is list else list(made) if made else []
+        if self._held:
+            ahead = self.ahead(entry, gave=bool(own))
+            own = ahead + own if ahead else own
+        return self.stamp(own, entry) if own else own
 
     def route(self, entry: Entry) -> Iterable[Event]:
         """The entry's own events, by its kind."""
@@ -111,12 +114,12 @@ class Projection:
     def _place(self, made: Event, entry: Entry) -> None:
         put = msgspec.structs.force_setattr
         if made.origin is None:
-            put(made, "origin", Origin(entry.line, entry.offset, entry.length))
+            put(made, "origin", _origin(entry))
         if isinstance(entry.thread, str) and made.subagent is None:
             put(made, "subagent", entry.thread)
 
     def _note(self, made: event.Unknown, entry: Entry | None) -> None:
-        where = Place(None, entry.offset, entry.line) if entry else Place()
+        where = Place(None, entry.place.offset, entry.place.line) if entry else Place()
         self.report.add(
             Kind.UNREAD,
             "unknown-record",
@@ -128,10 +131,14 @@ class Projection:
 
     def said(self, entry: Said | Thought) -> Iterable[Event]:
         """Hold a piece of a message; what belongs to no message is an event at once."""
-        if entry.message is None:
-            return self.words(entry)
         held = self._held.get(entry.thread)
-        ahead = self._release([entry.thread]) if held and held.message != entry.message else []
+        if entry.message is None:
+            return [*(self._release((entry.thread,)) if held else ()), *self.words(entry)]
+        ahead = (
+            self.joined(self._held.pop(entry.thread), entry.thread)
+            if held and held.message != entry.message
+            else []
+        )
         if entry.text:
             self._hold(entry)
         return ahead
@@ -152,26 +159,26 @@ class Projection:
         held.fault = held.fault or (isinstance(entry, Said) and entry.fault)
         held.timestamp = self.now
         if self.detail:
-            held.origin = Origin(entry.line, entry.offset, entry.length)
+            held.origin = _origin(entry)
 
-    def ahead(self, entry: Entry, gave: bool) -> list[Event]:
+    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """The held texts that this entry shows to be complete; `gave`: it gives events of its own."""
-        if not entry.from_object or isinstance(entry, Said | Thought):
+        kind = type(entry)
+        if kind is Said or kind is Thought or not entry.place.is_object:
             return []
-        return self._release(self.released(entry, gave))
+        return self._release(self.released(entry, gave=gave))
 
-    def released(self, entry: Entry, gave: bool) -> list[str | None]:
+    def released(self, entry: Entry, *, gave: bool) -> Collection[str | None]:
         """The threads whose held text this entry shows to be complete."""
-        if isinstance(entry, model.Ended):
+        if type(entry) is model.Ended:
             return list(self._held)
         if entry.thread is NOWHERE:
-            return [None] if gave else []
-        return [entry.thread]
+            return (None,) if gave else ()
+        return (entry.thread,)
 
-    def _release(self, threads: Iterable[str | None]) -> list[Event]:
-        wanted = set(threads)
+    def _release(self, threads: Collection[str | None]) -> list[Event]:
         events: list[Event] = []
-        for thread in [thread for thread in self._held if thread in wanted]:
+        for thread in [thread for thread in self._held if thread in threads]:
             events += self.joined(self._held.pop(thread), thread)
         return events
 
@@ -208,17 +215,17 @@ class Projection:
 
     def waiting(self, call_id: str | None) -> list[Call]:
         """The unanswered calls of an id, in order."""
-        return [self._calls[number] for number in self._ids.get(call_id, ())] if call_id is not None else []
+        numbers = self._ids.get(call_id) if call_id else None
+        return [self._calls[number] for number in numbers] if numbers else []
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
-        numbers = self._ids.get(call_id) if call_id is not None else None
+        numbers = self._ids.pop(call_id, None) if call_id is not None else None
         if not numbers or call_id is None:
             return None
-        number = numbers.pop(0)
-        if not numbers:
-            del self._ids[call_id]
-        return self._calls.pop(number)
+        if len(numbers) > 1:
+            self._ids[call_id] = numbers[1:]
+        return self._calls.pop(numbers[0])
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""
@@ -239,6 +246,8 @@ class Projection:
         """The events of a call whose result has come."""
         if call.events is None:
             return self.unmapped(call, entry)
+        if len(call.events) == 1:
+            return self.settled(call.events[0], self.verdicts(call.events, entry)[0], entry, 0)
         return [
             done
             for position, (made, ok) in enumerate(
@@ -258,7 +267,9 @@ class Projection:
         if isinstance(made, event.Command):
             exit_code = entry.exit_code if entry else None
             return self.commanded(made.command, ok, exit_code, entry.output if entry else None)
-        return [made if ok is None else msgspec.structs.replace(made, is_success=ok)]
+        if ok is not None:
+            msgspec.structs.force_setattr(made, "is_success", ok)
+        return [made]
 
     def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
         """What a shell command was, by what it asks for."""
@@ -285,10 +296,14 @@ class Projection:
         for made in events:
             put(made, "call_id", call.entry.id)
             put(made, "tool", call.entry.tool)
-            put(made, "duration_ms", entry.duration_ms if entry else None)
+            put(made, "duration_ms", self.duration(entry) if entry else None)
             if isinstance(call.entry.thread, str):
                 put(made, "subagent", call.entry.thread)
         return events
+
+    def duration(self, entry: ToolReturned) -> int | float | None:
+        """How long a call took, in milliseconds, where the harness tells it."""
+        return entry.duration_ms
 
     def base(self) -> str | None:
         """The folder that relative paths of shell commands are resolved against."""
@@ -348,3 +363,7 @@ class Projection:
     def unread(self, entry: model.Unread) -> Iterable[Event]:
         """What was not understood, as it came."""
         yield event.Unknown(json=entry.raw)
+
+
+def _origin(entry: Entry) -> Origin:
+    return Origin(entry.place.line, entry.place.offset, entry.place.length)

@@ -6,15 +6,14 @@ yields entries. What no method takes becomes `Unread`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from stenograph import jsonio, repair
-from stenograph.framing import WHITE_SPACE, Lines
-from stenograph.model import NOWHERE, Entry, Unread, Warned
+from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.model import NOWHERE, UNPLACED, Entry, Unread, Warned, Where
 from stenograph.notes import Report
 from stenograph.projection import Projection
 from stenograph.records import Dialect, Records, Unit
@@ -22,7 +21,8 @@ from stenograph.records import Dialect, Records, Unit
 Channel: TypeAlias = Literal["stdout", "stderr"]
 Handler: TypeAlias = Callable[[Any, dict[str, Any]], Iterable[Entry]]
 
-_TYPE = re.compile(rb'\{"type":"([a-z_]+)"')
+_OPENING = b'{"type":"'
+_LONGEST = 40  # bytes within which a record's type ends, when it comes first
 
 
 def on(*kinds: str) -> Callable[[Handler], Handler]:
@@ -58,42 +58,36 @@ class Reader:
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
+        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
         """The entries of the records that `data` completes."""
         if channel == "stderr":
-            for line in self._errors.feed(data):
-                yield from self._error_line(line.data, line.number, line.offset, line.length)
-            return
-        for unit in self._records.feed(data):
-            yield from self._entries(unit)
+            return self._error_lines(self._errors.feed(data))
+        return self._entries(self._records.feed(data))
 
     def flush(self) -> Iterator[Entry]:
         """The entries of what is left at the end of both channels."""
-        for unit in self._records.flush():
-            yield from self._entries(unit)
+        yield from self._entries(self._records.flush())
         yield from self.release()
-        for line in self._errors.flush():
-            yield from self._error_line(line.data, line.number, line.offset, line.length)
+        yield from self._error_lines(self._errors.flush())
 
     def release(self) -> Iterator[Entry]:
         """The entries that wait for what may follow them; an unfinished line is kept."""
-        for unit in self._records.release():
-            yield from self._entries(unit)
+        return self._entries(self._records.release())
 
     def decode(self, data: bytes) -> Any:
         """One line's JSON value, without its bulky members where the record's type has a shape."""
-        found = _TYPE.match(data)
-        shape = self.shapes.get(found[1]) if found else None
-        if found and shape:
-            try:
-                value = shape.decode(data)
-                if not data.isascii():
-                    data.decode()
-                if value["type"] == found[1].decode():  # a repeated name: the last one counts
-                    return value
-            except (ValueError, RecursionError):
-                pass
+        if data.startswith(_OPENING):
+            kind = data[len(_OPENING) : data.find(b'"', len(_OPENING), _LONGEST)]
+            shape = self._shapes.get(kind)
+            if shape is not None:
+                try:
+                    value = shape(data)
+                    if value["type"] == kind.decode():  # a repeated name: the last one counts
+                        return value
+                except (ValueError, RecursionError):
+                    pass
         return jsonio.loads_fast(data)
 
     @classmethod
@@ -111,7 +105,7 @@ class Reader:
         return None
 
     def begin(self, record: dict[str, Any]) -> None:
-        """Look at a record before its own method does: the session's id, for most formats."""
+        """Look for the session's id in a record, before its own method reads it, until one is found."""
 
     def error_line(self, text: str) -> str | None:
         """The message that a line of standard error stands for; None when it is known noise."""
@@ -126,38 +120,45 @@ class Reader:
         """The record being read with all its members, where a shape left some out."""
         return jsonio.loads(self.unit.data)
 
-    def _entries(self, unit: Unit) -> Iterator[Entry]:
-        self.unit = unit
-        record = unit.value
-        if not unit.is_json:
-            text = unit.data.decode("utf-8", "replace")
-            yield self.placed(Warned(message=text, channel="stdout"), None)
-        elif type(record) is not dict:
-            yield self.placed(self.unread(), None, is_object=False)
-        else:
-            self.begin(record)
-            at = self.time(record)
-            handler = self._handlers.get(self.kind(record))
+    def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
+        handlers = self._handlers
+        for unit in units:
+            self.unit = unit
+            record = unit.value
+            if type(record) is not dict:
+                yield self._odd_one(unit)
+                continue
+            if self.session_id is None:
+                self.begin(record)
+            handler = handlers.get(self.kind(record))
+            place = None
             for entry in handler(self, record) if handler else self.other(record):
-                yield self.placed(entry, at)
+                if entry.place is UNPLACED:  # else a reader has held it
+                    place = place or self.place(record)
+                    entry.place = place
+                yield entry
+
+    def _odd_one(self, unit: Unit) -> Entry:
+        """A line of text, or JSON that is no object."""
+        entry: Entry = self.unread()
+        if not unit.is_json:
+            entry = Warned(message=unit.data.decode("utf-8", "replace"), channel="stdout")
+        entry.place = self.place({}, is_object=False)
+        return entry
+
+    def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
+        """When and where the record being read was told."""
+        unit = self.unit
+        return Where(self.now, self.time(record), unit.number, unit.offset, unit.length, is_object)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""
         return (self.unread(),)
 
-    def placed(self, entry: Entry, at: str | None, *, is_object: bool = True) -> Entry:
-        """Give an entry its time and place, unless it was held and has them already."""
-        if entry.line:
-            return entry
-        entry.seen, entry.at = self.now, at
-        entry.line, entry.offset, entry.length = self.unit.number, self.unit.offset, self.unit.length
-        entry.from_object = is_object and self.unit.is_json
-        return entry
-
-    def _error_line(self, data: bytes, number: int, offset: int, length: int) -> Iterator[Entry]:
-        text = data.decode("utf-8", "replace").strip(WHITE_SPACE)
-        message = self.error_line(text) if text else None
-        if message is not None:
-            entry = Warned(message=message, channel="stderr", seen=self.now)
-            entry.line, entry.offset, entry.length = number, offset, length
-            yield entry
+    def _error_lines(self, lines: Iterable[Line]) -> Iterator[Entry]:
+        for line in lines:
+            text = line.data.decode("utf-8", "replace").strip(WHITE_SPACE)
+            message = self.error_line(text) if text else None
+            if message is not None:
+                place = Where(self.now, None, line.number, line.offset, line.length, False)
+                yield Warned(message=message, channel="stderr", place=place)

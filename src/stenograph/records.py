@@ -9,6 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from stenograph import jsonio, repair
 from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
@@ -29,7 +32,7 @@ _SEVERITY = {
 }
 
 
-class Unit(NamedTuple):
+class Unit(msgspec.Struct, frozen=True):
     """One piece of a stream: JSON (`value` is set) or a text that is none, with the place it came from.
 
     `data` is the unit's own text as UTF-8, repaired where need was; `number`, `offset`, `length` place it.
@@ -182,7 +185,7 @@ class Records:
         start = repair.ending(text) if text.startswith(b"{") else None
         value = repair.attempt(text[start:]) if start else None
         if start and repair.is_own(value, *self._dialect):
-            self._front = line._replace(data=text[:start])
+            self._front = replace(line, data=text[:start])
             self._begun = True
             yield _unit(line, text[start:], value)
         else:
@@ -207,11 +210,11 @@ class Records:
             return
         self._note("array", Line(found.number, found.offset, found.length, found.data))
         for element, value in zip(jsonio.elements(found.data), found.value, strict=True):
-            yield found._replace(data=jsonio.compact(element), value=value)
+            yield replace(found, data=jsonio.compact(element), value=value)
 
     def _in_array(self, array: _Array, line: Line, text: bytes) -> Iterator[Unit]:
         if not self._begun:
-            self._opening.append(line._replace(data=text))
+            self._opening.append(replace(line, data=text))
         units = array.feed(line, text)
         if not self._begun and units:
             if not repair.is_record(units[0].value):
@@ -282,7 +285,7 @@ class Records:
             self._opening = []
 
     def _text(self, line: Line, text: bytes, *, code: str = "text-line") -> Unit:
-        self._note(code, line._replace(data=text))
+        self._note(code, replace(line, data=text))
         return Unit(text, None, False, line.number, line.offset, line.length)
 
     def _note(self, code: str, line: Line) -> None:
@@ -325,7 +328,7 @@ class _Array:
                 self.over = text[at:].strip()
                 return units
         if text[start:].strip():
-            self.rest.append(line._replace(data=text[start:]))
+            self.rest.append(replace(line, data=text[start:]))
         return units
 
     def _element(self, line: Line, tail: bytes, units: list[Unit]) -> bool:
@@ -344,8 +347,10 @@ class _Array:
 
 def _unit(line: Line, text: bytes, value: Any) -> Unit:
     """A piece of a line with its own place, or the line's where the piece was repaired."""
+    if len(text) == line.length:
+        return Unit(text, value, True, line.number, line.offset, line.length)
     lead = -1 if len(line.data) != line.length else line.data.find(text)
-    if len(text) == line.length or lead < 0:
+    if lead < 0:
         return Unit(text, value, True, line.number, line.offset, line.length)
     return Unit(text, value, True, line.number, line.offset + lead, len(text))
 

@@ -23,7 +23,7 @@ def events(
 
 def leading_cd(command: str) -> str | None:
     """The folder of a leading `cd`."""
-    return command[3:].split(" &&")[0].strip() if command.startswith("cd ") else None
+    return command[3:].partition(" &&")[0].strip() if command.startswith("cd ") else None
 
 
 def moves_directory(command: str) -> bool:

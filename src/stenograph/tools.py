@@ -42,7 +42,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 def text(source: Any, keys: tuple[str, ...]) -> str | None:
     """The first of the keys that holds a non-empty string."""
-    if not isinstance(source, Mapping):
+    if not isinstance(source, dict):
         return None
     for key in keys:
         value = source.get(key)
@@ -62,7 +62,7 @@ def line(source: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
 
 def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
     """The events of a call, without success; None when the input lacks what the tool needs."""
-    if not isinstance(source, Mapping):
+    if not isinstance(source, dict):
         return None
     match tool.does:
         case "read":

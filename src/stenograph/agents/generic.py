@@ -8,7 +8,7 @@ import msgspec
 
 from stenograph import jsonio
 from stenograph.framing import WHITE_SPACE, Line, Lines
-from stenograph.model import Entry, Unread
+from stenograph.model import Entry, Unread, Where
 from stenograph.reader import Channel, Reader
 
 
@@ -35,14 +35,8 @@ class GenericStream(Reader):
         for line in lines:
             text = line.data.decode("utf-8", "replace").strip(WHITE_SPACE)
             if text:
-                yield Unread(
-                    raw=_value(text),
-                    seen=self.now,
-                    line=line.number,
-                    offset=line.offset,
-                    length=line.length,
-                    from_object=False,
-                )
+                place = Where(self.now, None, line.number, line.offset, line.length, False)
+                yield Unread(raw=_value(text), place=place)
 
 
 def _value(text: str) -> msgspec.Raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -95,7 +95,7 @@ class ClaudeProjection(Projection):
 
     def project(self, entry: Entry) -> list[Event]:
         """The events that this entry completes, in order."""
-        if self._skill is None or not entry.from_object:
+        if self._skill is None or not entry.place.is_object:
             return super().project(entry)
         skill, self._skill = self._skill, None
         folder = _skill_folder(entry)
@@ -111,6 +111,15 @@ class ClaudeProjection(Projection):
         """What is held for joining, and a skill that waited."""
         skill, self._skill = self._skill, None
         return [*([skill] if skill else []), *super().flush()]
+
+    def duration(self, entry: ToolReturned) -> int | float | None:
+        """A structured result tells how long some tools took."""
+        details = entry.details.value()
+        for key in ("durationMs", "totalDurationMs"):
+            told = details.get(key) if isinstance(details, dict) else None
+            if isinstance(told, int | float) and not isinstance(told, bool):
+                return told
+        return None
 
     def base(self) -> str | None:
         """The folder of relative paths."""
@@ -132,9 +141,9 @@ class ClaudeProjection(Projection):
 
     # What is said.
 
-    def released(self, entry: Entry, gave: bool) -> list[str | None]:
+    def released(self, entry: Entry, *, gave: bool) -> Collection[str | None]:
         """A result or a notification also completes what the call's own thread said."""
-        threads = super().released(entry, gave)
+        threads = super().released(entry, gave=gave)
         if isinstance(entry, ToolReturned):
             return [*threads, entry.id] if entry.id else threads
         if isinstance(entry, Noticed) and entry.kind == "system/task_notification":
@@ -148,12 +157,12 @@ class ClaudeProjection(Projection):
             self._output = None
         return super().said(entry)
 
-    def ahead(self, entry: Entry, gave: bool) -> list[Event]:
+    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """At a failed `result`, an API error's held text that it repeats is dropped."""
         if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
             for held in self._held.values():
                 _drop_fault(held, entry.text)
-        return super().ahead(entry, gave)
+        return super().ahead(entry, gave=gave)
 
     def ended(self, entry: model.Ended) -> Iterable[Event]:
         """The end of a turn; usage is told in the extended profile only."""
@@ -187,14 +196,20 @@ class ClaudeProjection(Projection):
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with the one open call of its id; several such calls are ambiguous."""
         waiting = self.waiting(entry.id)
-        if entry.id and len(waiting) > 1:
-            return self._ambiguous(entry, entry.id, len(waiting))
-        moving = self._moving.pop(entry.id, None) if entry.id else None
-        events = super().returned(entry) if waiting else self._unpaired(entry)
-        target = text(entry.details, (moving,)) if moving and entry.ok else None
+        if not waiting:
+            events: Iterable[Event] = self._unpaired(entry)
+        elif len(waiting) > 1:
+            return self._ambiguous(entry, entry.id or "", len(waiting))
+        else:
+            events = super().returned(entry)
+        if self._moving and entry.id in self._moving:
+            self._enter(entry, self._moving.pop(entry.id))
+        return events
+
+    def _enter(self, entry: ToolReturned, member: str) -> None:
+        target = text(entry.details.value(), (member,)) if entry.ok else None
         if target:
             self._move(target)
-        return events
 
     def _ambiguous(self, entry: ToolReturned, name: str, calls: int) -> Iterator[Event]:
         yield event.Unknown(json=entry.raw.raw())
@@ -209,7 +224,8 @@ class ClaudeProjection(Projection):
 
     def _unpaired(self, entry: ToolReturned) -> list[Event]:
         """A read recovered from what its result tells of the file, or the result's block."""
-        found = entry.details.get("file") if isinstance(entry.details, dict) else None
+        details = entry.details.value()
+        found = details.get("file") if isinstance(details, dict) else None
         path = text(found, ("file_path", "filePath", "path"))
         if not isinstance(found, dict) or path is None:
             return [event.Unknown(json=entry.raw.raw())]
@@ -221,18 +237,27 @@ class ClaudeProjection(Projection):
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call whose result has come, and what the call changed."""
-        if call.entry.tool == "StructuredOutput" and entry.ok and self.extended:
-            self._output = jsonio.dumps(jsonio.loads(bytes(call.entry.raw.raw())).get("input"))
-        if call.tool and call.tool.does == "other" and call.events is not None:
-            return list(self._agent_result(call, entry))
-        events = super().answered(call, entry)
-        if call.tool and call.tool.does == "command" and call.events and call.entry.thread is None:
+        tool = call.tool
+        if tool is None or call.events is None:
+            return self.unmapped(call, entry)
+        if tool.does == "command" and call.entry.thread is None:
+            events = super().answered(call, entry)
             self._follow(call.events[0], entry)
-        if self.extended and events and type(events[0]) is event.Skill and entry.ok:
-            self._skill = events[0]
-            self.stamp(self.detailed(events, call, entry), entry)
-            return []
-        return events
+            return events
+        if tool.does == "other":
+            return list(self._agent_result(call, entry))
+        if tool.does == "silent" and entry.ok and self.extended and call.entry.tool == "StructuredOutput":
+            self._output = jsonio.dumps(jsonio.loads(bytes(call.entry.raw.raw())).get("input"))
+        events = super().answered(call, entry)
+        return self._wait(events, call, entry) if tool.does == "skill" else events
+
+    def _wait(self, events: list[Event], call: Call, entry: ToolReturned) -> list[Event]:
+        """In the extended profile a skill waits for the record that shows its real folder."""
+        if not self.extended or not entry.ok or type(events[0]) is not event.Skill:
+            return events
+        self._skill = events[0]
+        self.stamp(self.detailed(events, call, entry), entry)
+        return []
 
     def commanded(
         self,
@@ -275,7 +300,8 @@ class ClaudeProjection(Projection):
 
     def _agent_result(self, call: Call, entry: ToolReturned) -> Iterator[Event]:
         agent = self._subagents.setdefault(call.entry.id or "", Subagent())
-        details = entry.details if isinstance(entry.details, dict) else {}
+        told = entry.details.value()
+        details = told if isinstance(told, dict) else {}
         agent.id = agent.id or text(details, ("agentId",))
         if entry.ok and (details.get("status") == "async_launched" or (agent.background and not agent.ended)):
             yield from self._start(agent)

@@ -1,7 +1,7 @@
 """What the projection needs of Claude Code's heavy records: everything else is skipped, not decoded.
 
-A record that does not fit its shape is decoded in full, so a shape changes how fast, never what. Bulky
-members (`content` of a result, of a file) stay `Raw`.
+A record that does not fit its shape is decoded in full, so a shape changes how fast, never what. A result's
+`content` stays `Raw`, and of `tool_use_result` only the flags are read, until somebody asks for the rest.
 """
 
 from __future__ import annotations
@@ -67,36 +67,12 @@ class Assistant(TypedDict, total=False):
     message: Message
 
 
-class File(TypedDict, total=False):
-    """The file that a read's result tells of."""
+class Flags(TypedDict, total=False):
+    """What a structured result says of an interruption."""
 
-    filePath: Any
-    file_path: Any
-    path: Any
-    startLine: Any
-    start_line: Any
-    offset: Any
-    numLines: Any
-    totalLines: Any
-    content: msgspec.Raw
-
-
-class Details(TypedDict, total=False):
-    """A structured result."""
-
-    tool_use_id: Any
-    toolUseId: Any
-    id: Any
     is_interruption: Any
     is_interrupted: Any
     interrupted: Any
-    file: File
-    status: Any
-    agentId: Any
-    worktreePath: Any
-    originalCwd: Any
-    durationMs: Any
-    totalDurationMs: Any
 
 
 class ResultBlock(TypedDict, total=False):
@@ -110,7 +86,7 @@ class ResultBlock(TypedDict, total=False):
     is_interrupted: Any
     interrupted: Any
     content: msgspec.Raw
-    tool_use_result: Details | str | list[msgspec.Raw] | None
+    tool_use_result: Flags | str | list[msgspec.Raw] | None
 
 
 class ResultMessage(TypedDict, total=False):
@@ -129,7 +105,7 @@ class User(TypedDict, total=False):
     isSynthetic: Any
     isReplay: Any
     tool_result_meta: Any
-    tool_use_result: Details | str | list[msgspec.Raw] | None
+    tool_use_result: Flags | str | list[msgspec.Raw] | None
     message: ResultMessage
 
 

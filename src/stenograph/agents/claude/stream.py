@@ -32,8 +32,7 @@ from stenograph.model import (
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
 
-_INTERRUPTED = ("is_interruption", "is_interrupted", "interrupted")
-_SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+_CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
 
 
 class ClaudeStream(Reader):
@@ -92,41 +91,44 @@ class ClaudeStream(Reader):
         if blocks is None or not isinstance(message, dict):
             yield self._odd(thread)
             return
-        thoughts = [block["thinking"] for block in blocks if _is(block, "thinking", "thinking")]
-        texts = [block["text"] for block in blocks if _is(block, "text", "text")]
+        thoughts: list[str] = []
+        texts: list[str] = []
+        deeds: list[tuple[int, Any]] = []
+        for position, block in enumerate(blocks):
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "text" and isinstance(block.get("text"), str):
+                texts.append(block["text"])
+            elif kind == "thinking" and isinstance(block.get("thinking"), str):
+                thoughts.append(block["thinking"])
+            elif kind == "redacted_thinking":
+                thoughts.append("")
+            else:
+                deeds.append((position, block))
         name = _word(message.get("id"))
         if thoughts or not texts:
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
             fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
             yield Said(text="".join(texts), message=name, fault=fault, thread=thread)
-        if len(blocks) == len(thoughts) + len(texts):
-            return
-        for position, block in enumerate(blocks):
-            yield from self._deed(block, position, thread)
+        for position, block in deeds:
+            yield self._deed(block, position, thread)
 
-    def _deed(self, block: Any, position: int, thread: str | None) -> Iterator[Entry]:
+    def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
-        if _is(block, "text", "text") or _is(block, "thinking", "thinking"):
-            return
         part = Part(self.unit.data, ("message", "content", position))
-        match block:
-            case {"type": "redacted_thinking"}:
-                return
-            case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "id": str(name)} if name:
-                tool = block.get("name")
-                usable = isinstance(tool, str) and "input" in block
-                yield ToolCalled(
-                    id=name,
-                    tool=tool if usable and isinstance(tool, str) else "",
-                    input=block.get("input"),
-                    raw=part,
-                    thread=thread,
-                )
-            case {"type": str(kind), "tool_use_id": str(name)} if kind.endswith("_tool_result"):
-                yield ToolReturned(id=name, ok=None, raw=part, thread=thread)
-            case _:
-                yield self._odd(thread, part)
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind in _CALLS and (call := _word(block.get("id"))):
+            tool = block.get("name")
+            known = isinstance(tool, str) and "input" in block
+            name = tool if known else ""
+            return ToolCalled(id=call, tool=name, input=block.get("input"), raw=part, thread=thread)
+        if (
+            isinstance(kind, str)
+            and kind.endswith("_tool_result")
+            and (call := _word(block.get("tool_use_id")))
+        ):
+            return ToolReturned(id=call, ok=None, raw=part, thread=thread)
+        return self._odd(thread, part)
 
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -136,21 +138,21 @@ class ClaudeStream(Reader):
         if blocks is None:
             yield self._odd(thread)
             return
-        alone = sum(_is(block, "tool_result") for block in blocks) == 1
+        alone = len(blocks) == 1 or _results(blocks) == 1
         synthetic = record.get("isSynthetic") is True
         if not blocks:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
         for position, block in enumerate(blocks):
             part = Part(self.unit.data, ("message", "content", position))
-            match block:
-                case {"type": "text", "text": str(text)}:
-                    yield Prompted(text=text, synthetic=synthetic, thread=thread)
-                case {"type": "tool_result"}:
-                    yield _result(record, block, part, thread, alone)
-                case {"type": "image"} if record.get("isReplay") is True:
-                    yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
-                case _:
-                    yield self._odd(thread, part)
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "tool_result":
+                yield _result(record, block, part, thread, alone)
+            elif kind == "text" and isinstance(block.get("text"), str):
+                yield Prompted(text=block["text"], synthetic=synthetic, thread=thread)
+            elif kind == "image" and record.get("isReplay") is True:
+                yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
+            else:
+                yield self._odd(thread, part)
 
     @on("rate_limit_event")
     def rate_limit(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -201,56 +203,49 @@ def _result(
     record: dict[str, Any], block: dict[str, Any], part: Part, thread: str | None, alone: bool
 ) -> Entry:
     name = _word(block.get("tool_use_id"))
-    own = block.get("tool_use_result")
-    shared = record.get("tool_use_result")
-    if not alone and not _names(shared, name):
+    own, shared = block.get("tool_use_result"), record.get("tool_use_result")
+    where = Part(part.data, ("tool_use_result",))
+    if shared is not None and not alone and not _names(where.value(), name):
         shared = None
     failed = (
         block.get("is_error") is True
-        or any(_interrupted(source) for source in (block, own, shared))
+        or _interrupted(block)
+        or _interrupted(own)
+        or _interrupted(shared)
         or _not_run(record.get("tool_result_meta"), name)
     )
-    details = shared if shared is not None else own
+    if shared is None:
+        where = Part(part.data, (*part.path, "tool_use_result"))
     return ToolReturned(
-        id=name,
-        ok=not failed,
-        output=block.get("content"),
-        details=details,
-        duration_ms=_duration(details),
-        raw=part,
-        thread=thread,
+        id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
     )
 
 
-def _names(details: Any, name: str | None) -> bool:
+def _results(blocks: list[Any]) -> int:
+    return sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+
+
+def _names(told: Any, name: str | None) -> bool:
     keys = ("tool_use_id", "toolUseId", "id")
-    return name is not None and isinstance(details, dict) and any(details.get(key) == name for key in keys)
+    return name is not None and isinstance(told, dict) and any(told.get(key) == name for key in keys)
 
 
 def _interrupted(source: Any) -> bool:
-    return isinstance(source, dict) and any(source.get(flag) is True for flag in _INTERRUPTED)
+    return isinstance(source, dict) and (
+        source.get("interrupted") is True
+        or source.get("is_interrupted") is True
+        or source.get("is_interruption") is True
+    )
 
 
 def _not_run(metas: Any, name: str | None) -> bool:
     """Whether the call was refused or cancelled, by the entry of `tool_result_meta` for its id."""
     if name is None or not isinstance(metas, list):
         return False
-    return any(
-        isinstance(meta, dict)
-        and meta.get("id") == name
-        and _word(meta.get("non_execution_kind")) is not None
-        for meta in metas
-    )
-
-
-def _duration(details: Any) -> float | None:
-    if not isinstance(details, dict):
-        return None
-    for key in ("durationMs", "totalDurationMs"):
-        told = details.get(key)
-        if isinstance(told, int | float) and not isinstance(told, bool):
-            return told
-    return None
+    for meta in metas:
+        if isinstance(meta, dict) and meta.get("id") == name and _word(meta.get("non_execution_kind")):
+            return True
+    return False
 
 
 def _thread(record: dict[str, Any]) -> str | None:
@@ -259,14 +254,6 @@ def _thread(record: dict[str, Any]) -> str | None:
 
 def _word(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _is(block: Any, kind: str, member: str | None = None) -> bool:
-    return (
-        isinstance(block, dict)
-        and block.get("type") == kind
-        and (member is None or isinstance(block.get(member), str))
-    )
 
 
 def _blocks(message: Any) -> list[Any] | None:

@@ -282,7 +282,7 @@ def _told(entry: ToolReturned | None, position: int) -> Any:
     items = output.get("results") if isinstance(output, dict) else output
     if isinstance(items, list) and position < len(items):
         return text(items[position], ("error", "result"))
-    return entry.details or text(output, ("error", "result"))
+    return output if isinstance(output, str) else text(output, ("error", "result"))
 
 
 def _with_input(call: ToolCalled, entry: ToolReturned) -> msgspec.Raw:

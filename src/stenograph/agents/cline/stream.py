@@ -163,8 +163,9 @@ class ClineStream(Reader):
         if record.get("partial") is not True:
             yield from entries
             return
-        at = self.time(record)
-        self._partial = (ts, form, [self.placed(entry, at) for entry in entries])
+        for entry in entries:
+            entry.place = self.place(record)
+        self._partial = (ts, form, entries)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""
@@ -253,7 +254,6 @@ def _returned(event: dict[str, Any], part: Part) -> Entry:
         ok=_verdict(output, error, items),
         oks=tuple(_is_ok(item) for item in items) if items else None,
         output=output if output is not None else error,
-        details=error,
         duration_ms=took if isinstance(took, int | float) and not isinstance(took, bool) else None,
         raw=part,
     )
