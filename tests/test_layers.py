@@ -14,7 +14,8 @@ LAYERS = [
     {"jsonio", "document", "framing", "records", "repair", "model", "event", "paths"},
     {"reader", "projection", "tools", "usage", "shell", "patch", "operations"},
     {"agents", "formats"},
-    {"registry", "convert", "parser", "source", "run", "follow", "bus", "prices", "compare", "redact"},
+    {"registry", "detection", "parser", "source", "streams"}
+    | {"convert", "run", "runner", "follow", "bus", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]

@@ -75,7 +75,7 @@ class Projection:
     def project(self, entry: Entry) -> list[Event]:
         """The events that this entry completes, in order."""
         own = list(self.route(entry))
-        ahead = self.ahead(entry, bool(own)) if self._held else []
+        ahead = self.ahead(entry, gave=bool(own)) if self._held else []
         return self.stamp([*ahead, *own] if ahead else own, entry)
 
     def route(self, entry: Entry) -> Iterable[Event]:
@@ -154,13 +154,13 @@ class Projection:
         if self.detail:
             held.origin = Origin(entry.line, entry.offset, entry.length)
 
-    def ahead(self, entry: Entry, gave: bool) -> list[Event]:
+    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """The held texts that this entry shows to be complete; `gave`: it gives events of its own."""
         if not entry.from_object or isinstance(entry, Said | Thought):
             return []
-        return self._release(self.released(entry, gave))
+        return self._release(self.released(entry, gave=gave))
 
-    def released(self, entry: Entry, gave: bool) -> list[str | None]:
+    def released(self, entry: Entry, *, gave: bool) -> list[str | None]:
         """The threads whose held text this entry shows to be complete."""
         if isinstance(entry, model.Ended):
             return list(self._held)

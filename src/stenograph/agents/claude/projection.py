@@ -132,9 +132,9 @@ class ClaudeProjection(Projection):
 
     # What is said.
 
-    def released(self, entry: Entry, gave: bool) -> list[str | None]:
+    def released(self, entry: Entry, *, gave: bool) -> list[str | None]:
         """A result or a notification also completes what the call's own thread said."""
-        threads = super().released(entry, gave)
+        threads = super().released(entry, gave=gave)
         if isinstance(entry, ToolReturned):
             return [*threads, entry.id] if entry.id else threads
         if isinstance(entry, Noticed) and entry.kind == "system/task_notification":
@@ -148,12 +148,12 @@ class ClaudeProjection(Projection):
             self._output = None
         return super().said(entry)
 
-    def ahead(self, entry: Entry, gave: bool) -> list[Event]:
+    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """At a failed `result`, an API error's held text that it repeats is dropped."""
         if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
             for held in self._held.values():
                 _drop_fault(held, entry.text)
-        return super().ahead(entry, gave)
+        return super().ahead(entry, gave=gave)
 
     def ended(self, entry: model.Ended) -> Iterable[Event]:
         """The end of a turn; usage is told in the extended profile only."""
