@@ -54,7 +54,7 @@ def main() -> int:
         *speeds(generate.cached(generate.mixed, mb=given.mb), given.rounds, least=1.0),
         *speeds(generate.cached(generate.deltas, mb=given.mb), given.rounds, least=0.6),
         *memory(given.mb),
-        *linearity(given.mb, given.rounds),
+        *linearity(given.mb, max(given.rounds, 5)),
         *start_up(max(given.rounds, 5)),
     ]
     python = f"{platform.python_implementation()} {platform.python_version()}"

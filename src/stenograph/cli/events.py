@@ -153,7 +153,7 @@ class _Run:
             self._failed |= self.options.format is None
             return
         if fault is None and reader.doubt is not None:
-            fault = f"{name}: {reader.doubt}; until then each line is given as unknown"
+            fault = f"{name}: {reader.doubt}; read as generic"
         if fault is not None:
             complain(fault)
             self._failed = True
