@@ -12,8 +12,10 @@ import argparse
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +58,7 @@ def main() -> int:
         *memory(given.mb),
         *linearity(given.mb, max(given.rounds, 5)),
         *start_up(max(given.rounds, 5)),
+        latency(),
     ]
     python = f"{platform.python_implementation()} {platform.python_version()}"
     print(f"{python}, {processor()}, {os.cpu_count()} cores")
@@ -182,6 +185,23 @@ def start_up(rounds: int) -> list[Row]:
 def _whole(what: str, arguments: list[str], rounds: int, *, bound: int) -> Row:
     spent = best_cpu([str(STENO), *arguments], rounds) * 1000
     return Row(what, f"{spent:.0f} ms CPU", f"< {bound} ms", spent < bound)
+
+
+def latency() -> Row:
+    """How long after its record an event comes out of a live pipe: the median of 200."""
+    command = [str(STENO), "events", "--from", "claude"]
+    record = b'{"type":"system","subtype":"news","session_id":"s"}\n'
+    waits = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin
+        assert process.stdout
+        for _ in range(201):  # the first one pays for the start
+            begun = time.perf_counter()
+            process.stdin.write(record)
+            process.stdout.read(65536)
+            waits.append((time.perf_counter() - begun) * 1000)
+    median = statistics.median(waits[1:])
+    return Row("from a record to its event", f"{median:.2f} ms", "< 5 ms", median < 5)
 
 
 if __name__ == "__main__":

@@ -232,6 +232,22 @@ def test_an_interrupt_ends_a_silent_pipe_and_what_was_held_is_given(interrupts):
         assert process.stderr.read() == b""
 
 
+def test_termination_gives_what_was_held():
+    with started("events", "--from", "claude") as process:
+        process.stdin.write(unknown(1) + HELD)
+        line_of(process)
+        process.terminate()
+        assert process.wait(timeout=10) == 143
+        assert json.loads(process.stdout.read())["message"] == "held"
+        assert process.stderr.read() == b""
+
+
+def test_names_that_are_no_text_are_told(tmp_path):
+    done = steno("events", "--report", "json", os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b[31m"))
+    assert (done.code, done.out) == (1, b"")
+    assert done.err == f"steno: {tmp_path}/<U+DCFF>␛[31m: no such file or directory\n[]\n"
+
+
 def on_terminal(*arguments: object, columns: int, **environment: str) -> str:
     """What a command writes to a terminal of that width."""
     ours, theirs = pty.openpty()
