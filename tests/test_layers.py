@@ -12,10 +12,12 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 LAYERS = [
     {"errors", "notes"},
     {"jsonio", "document", "framing", "records", "repair", "model", "event", "paths"},
-    {"reader", "projection", "tools", "usage", "shell", "patch", "operations"},
+    {"reader", "projection", "tools", "usage", "patch"}
+    | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
+    | {"shell_wrappers", "bus"},
     {"agents", "formats"},
     {"registry", "detection", "parser", "source", "streams"}
-    | {"convert", "run", "runner", "follow", "bus", "prices", "compare", "redact"},
+    | {"convert", "run", "runner", "follow", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from stenograph import event, jsonio, model, shell, tools
+from stenograph import event, jsonio, model, tools
 from stenograph.errors import Place
 from stenograph.event import Event, Origin
 from stenograph.model import NOWHERE, Entry, Said, Thought, ToolCalled, ToolReturned
@@ -273,7 +273,7 @@ class Projection:
 
     def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
         """What a shell command was, by what it asks for."""
-        return shell.events(
+        return tools.shell_events(
             command, base=self.base(), workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
         )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from stenograph import event, paths
+from stenograph import event, jsonio, paths, shell
 from stenograph.event import Event
 
 Resolve: TypeAlias = Callable[[str], str]
@@ -89,7 +89,9 @@ def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]
     path = text(source, tool.path)
     if path is None:
         return None
-    start, end = paths.line_range(line(source, tool.start), line(source, tool.end), line(source, tool.count))
+    start, end = paths.line_range(
+        line(source, tool.start), end=line(source, tool.end), count=line(source, tool.count)
+    )
     return [event.Read(path=resolve(path), start_line=start, end_line=end)]
 
 
@@ -112,3 +114,45 @@ def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event
     if path is None and name:
         path = f"skills/{name}/SKILL.md"
     return [event.Skill(path=resolve(path), skill_name=name)] if path else None
+
+
+def shell_events(
+    command: str,
+    *,
+    base: str | None,
+    workspace: str | None,
+    ok: bool | None = None,
+    exit_code: int | None = None,
+    output: Any = None,
+) -> list[Event]:
+    """The events of one shell command line; `output` is what it printed, in any form that agents use."""
+    found = shell.classify(
+        command,
+        base=base,
+        workspace=workspace,
+        ok=ok,
+        exit_code=exit_code,
+        text=printed(output) if ok is False else "",
+    )
+    return [_shell_event(operation) for operation in found]
+
+
+def _shell_event(operation: shell.Operation) -> Event:
+    path, ok = operation.path, operation.ok
+    match operation.kind:
+        case "read":
+            start, end = operation.start, operation.end
+            return event.Read(path=path or "", start_line=start, end_line=end, is_success=ok)
+        case "search":
+            return event.Search(query=operation.query or "", path=path, is_success=ok)
+        case "list":
+            return event.List(path=path, is_success=ok)
+    return event.Command(command=operation.command or "", exit_code=operation.exit_code, is_success=ok)
+
+
+def printed(output: Any) -> str:
+    """The text of a result: a string, blocks of text, or either of them still as `Raw`."""
+    told = jsonio.value(output)
+    if isinstance(told, list):
+        told = "\n".join(filter(None, (text(block, ("text",)) for block in told)))
+    return told if isinstance(told, str) else ""

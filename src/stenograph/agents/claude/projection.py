@@ -11,7 +11,7 @@ from stenograph import event, jsonio, model, paths, shell
 from stenograph.event import Event
 from stenograph.model import Entry, Noticed, Prompted, ToolCalled, ToolReturned
 from stenograph.projection import Call, Held, Projection
-from stenograph.tools import Tool, draft, line, text
+from stenograph.tools import Tool, draft, line, printed, shell_events, text
 
 _PATH = ("file_path", "filePath", "path")
 _NOTEBOOK = ("notebook_path", "notebookPath", *_PATH)
@@ -231,7 +231,7 @@ class ClaudeProjection(Projection):
             return [event.Unknown(json=entry.raw.raw())]
         start = line(found, ("start_line", "startLine", "offset"))
         count = _count(found, start or 1)
-        start, end = paths.line_range(start, None, count)
+        start, end = paths.line_range(start, count=count)
         read = event.Read(path=self.resolve(path), start_line=start, end_line=end, is_success=entry.ok)
         return [read]
 
@@ -268,7 +268,7 @@ class ClaudeProjection(Projection):
     ) -> list[Event]:
         """What a shell command was; adrift, its relative paths stay as written."""
         base = None if self._adrift else self._folder
-        return shell.events(command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
+        return shell_events(command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
 
     def _follow(self, made: Event, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
@@ -402,12 +402,9 @@ def _within(path: str, root: str | None) -> bool:
 
 def _reset_folder(output: Any) -> str | None:
     """Where the program put the shell back to, by the words in a result's text."""
-    if isinstance(output, msgspec.Raw):
-        if _RESET.encode() not in bytes(output):
-            return None
-        output = jsonio.loads(bytes(output))
-    texts = [output] if isinstance(output, str) else [text(block, ("text",)) for block in output or ()]
-    for told in texts:
-        if told and _RESET in told:
-            return told.rsplit(_RESET, 1)[1].split("\n", 1)[0].strip() or None
-    return None
+    if isinstance(output, msgspec.Raw) and _RESET.encode() not in bytes(output):
+        return None
+    told = printed(output)
+    if _RESET not in told:
+        return None
+    return told.rsplit(_RESET, 1)[1].split("\n", 1)[0].strip() or None

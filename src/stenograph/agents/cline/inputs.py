@@ -96,7 +96,7 @@ def _stretches(source: Any) -> list[Stretch]:
             found.append(Stretch(item, None, None))
         if not isinstance(item, Mapping):
             continue
-        start, end = paths.line_range(line(item, START), line(item, END), line(item, COUNT))
+        start, end = paths.line_range(line(item, START), end=line(item, END), count=line(item, COUNT))
         path = text(item, PATH)
         if path is not None:
             found.append(Stretch(path, start, end))
