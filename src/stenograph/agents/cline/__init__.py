@@ -1,0 +1,1 @@
+"""Cline: what its CLI prints, what it and its forks leave on disk, and the event layers of its SDK."""
