@@ -6,6 +6,7 @@ the order in which Cline's adapter writes them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -27,6 +28,14 @@ NoticeReason: TypeAlias = Literal[
     "manual_compaction",
     "compaction_budget_emergency",
 ]
+
+_WEB_ADDRESS = re.compile(
+    r"https?:[/\\]*(?:[^/\\?#]*@)?"
+    r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f#/\\:<>?@\[\]^|]+)(?::(?P<port>[0-9]{0,9}))?(?:[/\\?#].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_STRIPPED = "".join(map(chr, range(0x21)))  # what a URL parser drops around the text
+_LAST_PORT = 65535
 
 
 class AgentError(Wire, frozen=True, kw_only=True):
@@ -81,6 +90,61 @@ class GeneratedMedia(Wire, frozen=True, kw_only=True):
     source: dict[str, Any]
     name: str | UnsetType = UNSET
     size_bytes: int | UnsetType = UNSET
+
+
+def is_generated_media(value: Any) -> bool:
+    """Whether a JSON value is media that Cline's schema takes; members that it does not know are fine."""
+    match value:
+        case {
+            "id": str() as name,
+            "modality": str() as modality,
+            "mediaType": str() as media_type,
+            "source": source,
+        }:
+            extras = _is_optional_name(value) and _is_optional_size(value)
+            return (
+                bool(name and media_type)
+                and modality == _modality(media_type)
+                and _is_source(source)
+                and extras
+            )
+        case _:
+            return False
+
+
+def _modality(media_type: str) -> str:
+    prefix = media_type.partition("/")[0]
+    return prefix if "/" in media_type and prefix in ("image", "audio", "video") else "file"
+
+
+def _is_source(source: Any) -> bool:
+    match source:
+        case {"type": "base64", "data": str() as text} | {"type": "artifact", "artifactId": str() as text}:
+            return bool(text)
+        case {"type": "url", "url": str() as url}:
+            return _is_web_address(url)
+        case _:
+            return False
+
+
+def _is_web_address(url: str) -> bool:
+    """Whether a browser's URL parser would take the text for an HTTP address."""
+    found = _WEB_ADDRESS.fullmatch(re.sub(r"[\t\n\r]", "", url.strip(_STRIPPED)))
+    return found is not None and int(found["port"] or 0) <= _LAST_PORT
+
+
+def _is_optional_name(media: dict[str, Any]) -> bool:
+    return "name" not in media or (isinstance(media["name"], str) and bool(media["name"]))
+
+
+def _is_optional_size(media: dict[str, Any]) -> bool:
+    size = media.get("sizeBytes", 0)
+    return (
+        isinstance(size, int | float)
+        and not isinstance(size, bool)
+        and 0 <= size <= 2**53 - 1
+        and size == int(size)
+    )
 
 
 class AgentEventMetadata(Wire, frozen=True, kw_only=True):
