@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import msgspec
 from msgspec import UNSET
 
+from stenograph import jsonio
 from stenograph.agents.cline import runtime, schema
 from stenograph.agents.cline.ask import Emit
 from stenograph.agents.cline.models import ToolDefinition
@@ -113,7 +113,7 @@ def failure(message: str) -> ToolOutcome:
 def _as_json(output: Any) -> Any:
     """The output as JSON values; what has no JSON is given as text."""
     try:
-        return msgspec.to_builtins(output, str_keys=True)
+        return jsonio.loads(jsonio.dumps(output))
     except (TypeError, ValueError, RecursionError):
         return str(output)
 
