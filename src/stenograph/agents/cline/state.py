@@ -77,11 +77,18 @@ class AbortSignal:
             raise Stopped(self.reason)
 
 
-class AgentState:
-    """The state of one agent, and the objects that are made from it.
+class Clock:
+    """Where time and names come from: `now_ms` in milliseconds since 1970, `new_id(prefix)` a new name."""
 
-    `now_ms` is the clock, `new_id(prefix)` gives names; both have defaults.
-    """
+    def __init__(
+        self, *, now_ms: Callable[[], float] | None = None, new_id: Callable[[str], str] | None = None
+    ) -> None:
+        self.now_ms = now_ms or (lambda: int(time.time() * 1000))
+        self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_urlsafe(6)}")
+
+
+class AgentState(Clock):
+    """The state of one agent, and the objects that are made from it."""
 
     def __init__(
         self,
@@ -91,8 +98,7 @@ class AgentState:
         now_ms: Callable[[], float] | None = None,
         new_id: Callable[[str], str] | None = None,
     ) -> None:
-        self.now_ms = now_ms or (lambda: int(time.time() * 1000))
-        self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_urlsafe(6)}")
+        super().__init__(now_ms=now_ms, new_id=new_id)
         self.agent_id = agent_id or self.new_id("agent")
         self.messages = list(messages)
         self.status: RunStatus = "idle"

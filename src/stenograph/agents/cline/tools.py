@@ -163,7 +163,10 @@ class ToolRunner:
         return message
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
-        """Run the tool in a task of its own, which an abort of the run cancels."""
+        """Run the tool in a task of its own, which an abort of the run cancels; not at all after one."""
+        signal = self._state.signal
+        if signal.reason is not None:
+            return failure(signal.reason)
         context = AgentToolContext(
             agent_id=self._state.agent_id,
             run_id=self._state.run_id,
@@ -173,13 +176,14 @@ class ToolRunner:
         )
         task = asyncio.create_task(execute(call, context))
         # a tool that aborts the run itself, and then returns, keeps its outcome
-        forget = self._state.signal.add(lambda: task.get_loop().call_soon(task.cancel))
+        forget = signal.add(lambda: task.get_loop().call_soon(task.cancel))
         try:
             return await task
         except asyncio.CancelledError:
-            if self._state.signal.reason is None or not task.cancelled() or _is_cancelled():
+            aborted = self._state.signal.reason
+            if aborted is None or not task.cancelled() or _is_cancelled():
                 raise
-            return failure(self._state.signal.reason)
+            return failure(aborted)
         finally:
             forget()
 
