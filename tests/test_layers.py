@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 LAYERS = [
     {"errors", "notes"},
     {"jsonio", "document", "framing", "records", "repair", "model", "event", "paths"},
-    {"reader", "projection", "tools", "usage", "shell", "patch", "operations"},
+    {"reader", "projection", "tools", "usage", "shell", "patch", "operations", "bus"},
     {"agents", "formats"},
     {"registry", "detection", "parser", "source", "streams"}
-    | {"convert", "run", "runner", "follow", "bus", "prices", "compare", "redact"},
+    | {"convert", "run", "runner", "follow", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]
