@@ -141,7 +141,7 @@ class Assembler:
     def add_reasoning(self, event: models.ModelReasoningDelta) -> None:
         """One more piece of thinking; the latest `redacted` and `metadata` stay."""
         self.reasoning += event.text
-        slot = self._growing(AgentReasoningPart)
+        slot = self._growing(AgentReasoningPart, begins=event.begins is True)
         slot.pieces.append(event.text)
         for name, member in (("redacted", event.redacted), ("metadata", event.metadata)):
             if member is not UNSET and member is not None:
@@ -186,9 +186,11 @@ class Assembler:
         calls = [part for part in parts if isinstance(part, AgentToolCallPart)]
         return Answer(parts, metadata, self._finish, calls)
 
-    def _growing(self, kind: type[AgentTextPart] | type[AgentReasoningPart]) -> _Text:
+    def _growing(
+        self, kind: type[AgentTextPart] | type[AgentReasoningPart], *, begins: bool = False
+    ) -> _Text:
         last = self._slots[-1] if self._slots else None
-        if isinstance(last, _Text) and last.kind is kind:
+        if isinstance(last, _Text) and last.kind is kind and not begins:
             return last
         slot = _Text(kind)
         self._slots.append(slot)
