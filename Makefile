@@ -30,7 +30,7 @@ laws: $(VENV)/.ready ## the law tests over your own recordings: make laws DATA=f
 	STENOGRAPH_EXTRA_DATA=$(abspath $(DATA)) $(BIN)/pytest tests/test_laws.py -n auto
 
 expected: $(VENV)/.ready ## write the expected events beside the recordings again; review the diff
-	$(BIN)/python scripts/expected.py
+	$(BIN)/python tests/recordings.py
 
 bench: $(VENV)/.ready
 	$(BIN)/python bench/run.py

@@ -40,7 +40,7 @@ class Base(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     call_id: str | None = None
     tool: str | None = None
     subagent: str | None = None
-    duration_ms: float | None = None
+    duration_ms: int | float | None = None
 
 
 class Agent(Base, frozen=True, kw_only=True, tag="agent"):
@@ -129,7 +129,7 @@ class Usage(Base, frozen=True, kw_only=True, tag="usage"):
     """What one turn took: tokens, and its cost in USD where the harness says it."""
 
     tokens: Tokens
-    cost: float | None = None
+    cost: int | float | None = None
 
 
 class Error(Base, frozen=True, kw_only=True, tag="error"):

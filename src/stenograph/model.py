@@ -1,15 +1,16 @@
 """What readers report: entries, past facts in the order in which they were told.
 
 An entry says what a record meant and where that record stands; the bytes themselves stay the lossless form.
-Entries are unfrozen for one reason: the reader's base class stamps `at`, `line`, `offset` and `length`.
+Entries are unfrozen for one reason: the reader's base class stamps `place`.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from stenograph import jsonio
 from stenograph.event import Action, Tokens
 
 
@@ -25,16 +26,46 @@ Thread: TypeAlias = str | _Nowhere | None
 """A subagent's id, None for the main thread, or NOWHERE."""
 
 
-class Fact(msgspec.Struct, kw_only=True):
-    """What every entry has: its record's own time, its place, and the thread it belongs to.
+class Part(msgspec.Struct, frozen=True):
+    """A part of a record's JSON, cut out when asked for: member names and positions lead to it."""
 
-    `at` is RFC 3339, None when the record tells no time; `line` is 1-based, `offset` and `length` are bytes.
+    data: bytes = b"null"
+    path: tuple[str | int, ...] = ()
+
+    def raw(self) -> msgspec.Raw:
+        """The part's own bytes."""
+        return msgspec.Raw(jsonio.compact(jsonio.part(self.data, self.path)))
+
+    def value(self) -> Any:
+        """The part's value, or None when nothing stands there."""
+        try:
+            return jsonio.loads(jsonio.part(self.data, self.path))
+        except (LookupError, ValueError):
+            return None
+
+
+class Where(msgspec.Struct, frozen=True, gc=False):
+    """When and where a record was told: `seen` is when it was observed, `at` the time it tells itself.
+
+    Times are RFC 3339 (`at`: or None); `line` is 1-based, `offset` and `length` are bytes.
+    `is_object` is False for text and for JSON that is no object.
     """
 
+    seen: str = ""
     at: str | None = None
     line: int = 0
     offset: int = 0
     length: int = 0
+    is_object: bool = True
+
+
+UNPLACED = Where()
+
+
+class Fact(msgspec.Struct, kw_only=True):
+    """What every entry has: the place of its record, and the thread it belongs to."""
+
+    place: Where = UNPLACED
     thread: Any = None
 
 
@@ -70,16 +101,17 @@ class Thought(Fact, tag="thought"):
 
 
 class ToolCalled(Fact, tag="called"):
-    """A tool was called; `input` as the agent gave it, `raw` the bytes of the call."""
+    """A tool was called; `input` as the agent gave it, `raw` where the call stands."""
 
     id: str | None
     tool: str
     input: Any
-    raw: msgspec.Raw = msgspec.Raw()
+    raw: Part = Part()
 
 
 class ToolReturned(Fact, tag="returned"):
-    """A call was answered. `ok` is None when nobody said; `output` and `details` are the harness's own.
+    """A call was answered. `ok` is None when nobody said; `output` and `details` are the harness's
+    own, `output` maybe still as `Raw`.
 
     `oks` holds one verdict for each item of a batch, where the harness tells them apart.
     """
@@ -89,11 +121,11 @@ class ToolReturned(Fact, tag="returned"):
     tool: str | None = None
     input: Any = None
     output: Any = None
-    details: Any = None
+    details: Part = Part()
     oks: tuple[bool, ...] | None = None
     exit_code: int | None = None
-    duration_ms: float | None = None
-    raw: msgspec.Raw = msgspec.Raw()
+    duration_ms: int | float | None = None
+    raw: Part = Part()
 
 
 class Delegated(Fact, tag="delegated"):
@@ -113,10 +145,11 @@ class Spent(Fact, tag="spent"):
 
 
 class Warned(Fact, tag="warned"):
-    """A possible problem."""
+    """A possible problem; `channel` is set when it is a line of text from there."""
 
     message: str
     code: str | None = None
+    channel: Literal["stdout", "stderr"] | None = None
 
 
 class Failed(Fact, tag="failed"):
@@ -127,12 +160,14 @@ class Failed(Fact, tag="failed"):
 
 
 class Ended(Fact, tag="ended"):
-    """A turn or run ended; `text` is its final answer where the record holds one."""
+    """A turn or run ended: its final answer, why it failed, and what it took, where the record says so."""
 
     ok: bool | None = None
     text: str | None = None
     message: str | None = None
     code: str | None = None
+    tokens: Tokens | None = None
+    cost: float | None = None
 
 
 class Noticed(Fact, tag="noticed"):
@@ -140,7 +175,8 @@ class Noticed(Fact, tag="noticed"):
 
     kind: str
     record: Any = None
-    raw: msgspec.Raw = msgspec.Raw()
+    raw: Part = Part()
+    inside: tuple[Any, ...] = ()  # entries of another agent's event that the record carries
 
 
 class Unread(Fact, tag="unread"):

@@ -58,14 +58,15 @@ class Report:
             return
         self._notes[kind, code] = Note(kind=kind, code=code, count=1, where=where, example=example[:200])
 
-    def merge(self, other: Report) -> None:
-        """Add the notes of another report."""
+    def merge(self, other: Report, *, source: str | None = None) -> None:
+        """Add the notes of another report; `source` names the input for places that name none."""
         for note in other.notes:
             known = self._notes.get((note.kind, note.code))
             if known:
                 known.count += note.count
-            else:
-                self._notes[note.kind, note.code] = msgspec.structs.replace(note)
+                continue
+            where = note.where if note.where.source else note.where._replace(source=source)
+            self._notes[note.kind, note.code] = msgspec.structs.replace(note, where=where)
 
     @property
     def notes(self) -> list[Note]:

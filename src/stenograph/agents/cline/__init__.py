@@ -1,1 +1,1 @@
-"""Cline: what its CLI prints, what it and its forks leave on disk, and the event layers of its SDK."""
+"""Cline: its streams, stored tasks and sessions, and the SDK's three event layers."""

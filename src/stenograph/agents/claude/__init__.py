@@ -1,0 +1,1 @@
+"""Claude Code: its live stream, and what its records mean as events."""

@@ -1,0 +1,335 @@
+"""Cline's entries as events: tools in every input shape, subagents and teammates, the older records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from stenograph import event, jsonio, model
+from stenograph.agents.cline import inputs
+from stenograph.event import Event
+from stenograph.model import Noticed, ToolCalled, ToolReturned
+from stenograph.patch import patch_paths
+from stenograph.projection import Call, Projection
+from stenograph.tools import SCOPE, Resolve, Tool, draft, line, text
+
+Drafter = Callable[[Any, Resolve], list[Event]]
+
+_CONSUMED = frozenset(
+    ("run_start", "content_update", "team_restored", "zen_dispatched", "task_started")
+) | frozenset(
+    f"{side}/{kind}"
+    for side in ("say", "ask")
+    for kind in (
+        "task",
+        "api_req_started",
+        "api_req_finished",
+        "api_req_retried",
+        "command_output",
+        "checkpoint_created",
+        "info",
+        "user_feedback",
+    )
+)
+_OLD_TOOLS: dict[str, Tool] = {
+    "readFile": Tool(does="read", start=("readLineStart",), end=("readLineEnd",), count=()),
+    "newFileCreated": Tool(does="write"),
+    "editedExistingFile": Tool(does="write"),
+    "fileDeleted": Tool(does="write"),
+    "searchFiles": Tool(does="search", query=("regex",)),
+    "listFilesTopLevel": Tool(does="list"),
+    "listFilesRecursive": Tool(does="list"),
+    "listCodeDefinitionNames": Tool(does="list"),
+}
+
+
+def _commands(source: Any, resolve: Resolve) -> list[Event]:
+    return [event.Command(command=command) for command in inputs.commands(source)]
+
+
+def _reads(source: Any, resolve: Resolve) -> list[Event]:
+    return [
+        event.Read(path=resolve(path), start_line=start, end_line=end)
+        for path, start, end in inputs.files(source)
+    ]
+
+
+def _write(source: Any, resolve: Resolve) -> list[Event]:
+    return draft(Tool(does="write"), source, resolve) or []
+
+
+def _patch(source: Any, resolve: Resolve) -> list[Event]:
+    body = inputs.patch(source)
+    direct = _write(source, resolve)
+    return direct or [event.Write(path=resolve(path)) for path in patch_paths(body or "")]
+
+
+def _searches(source: Any, resolve: Resolve) -> list[Event]:
+    scope = text(source, SCOPE)
+    path = resolve(scope) if scope else None
+    return [event.Search(query=query, path=path) for query in inputs.queries(source)]
+
+
+def _list(source: Any, resolve: Resolve) -> list[Event]:
+    return draft(Tool(does="list"), source, resolve) or [event.List()]
+
+
+def _skill(source: Any, resolve: Resolve) -> list[Event]:
+    named = {"skill": source} if isinstance(source, str) else source
+    return draft(Tool(does="skill", name=("skill", "name", "skill_name", "skillName")), named, resolve) or []
+
+
+TOOLS: Mapping[str, Drafter] = {
+    "run_commands": _commands,
+    "execute_command": _commands,
+    "bash": _commands,
+    "read_files": _reads,
+    "read_file": _reads,
+    "editor": _write,
+    "write_to_file": _write,
+    "replace_in_file": _write,
+    "new_rule": _write,
+    "apply_patch": _patch,
+    "search_files": _searches,
+    "search_codebase": _searches,
+    "list_files": _list,
+    "skills": _skill,
+    "use_skill": _skill,
+}
+"""Each tool and what its input asks for: one event for each command, file and query."""
+
+
+class ClineProjection(Projection):
+    """Turns Cline's entries into events, in both profiles."""
+
+    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
+        super().__init__(cwd=cwd, extended=extended, detail=detail)
+        self._run_errors: set[str] = set()  # texts given since the last run_result
+        self._errors: set[str] = set()  # texts given in the whole stream
+        self._ended_mates: set[str] = set()  # teammates that had a task_end
+
+    # Calls.
+
+    def called(self, entry: ToolCalled) -> Iterable[Event]:
+        """Record a call; a subagent starts, and a question is asked, at once."""
+        call = self._call(entry)
+        self.open(call)
+        if not self.extended:
+            return ()
+        if entry.tool == "spawn_agent":
+            return self.detailed([self._delegation("subagent_started", entry)], call, None)
+        question = text(entry.input, ("question",)) if entry.tool == "ask_question" else None
+        return self.detailed([event.Agent(message=question)], call, None) if question else ()
+
+    def _call(self, entry: ToolCalled) -> Call:
+        made = TOOLS.get(entry.tool)
+        return Call(entry, None, (made(entry.input, self.resolve) or None) if made else None)
+
+    def restated(self, entry: ToolReturned, name: str) -> Call:
+        """The call that a result tells of, when its start was missed."""
+        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
+        return self._call(told)
+
+    def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
+        """One verdict for the call; in the extended profile each item's own where they pair one to one."""
+        return super().verdicts(events, entry) if self.extended else [entry.ok] * len(events)
+
+    def settled(self, made: Event, ok: bool | None, entry: ToolReturned | None, position: int) -> list[Event]:
+        """One event of a call with its success; only the extended profile looks into commands."""
+        if isinstance(made, event.Command) and self.extended:
+            return self.commanded(made.command, ok, None, _told(entry, position))
+        if isinstance(made, event.Command):
+            return [made if ok is None else msgspec.structs.replace(made, is_success=ok)]
+        return super().settled(made, ok, entry, position)
+
+    def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """The end event of a tool outside the table, with the call's input where it lacks one."""
+        if self.extended:
+            special = self._special(call.entry, entry)
+            if special is not None:
+                return special
+        return [event.Unknown(json=_with_input(call.entry, entry))]
+
+    def _special(self, call: ToolCalled, entry: ToolReturned | None) -> list[Event] | None:
+        """What the extended profile makes of further tools; None when it knows the tool no better."""
+        match call.tool:
+            case "spawn_agent":
+                return [self._delegation(_spawned(entry), call)] if entry else []
+            case "ask_question":
+                return []
+            case "submit_and_exit":
+                summary = text(call.input, ("summary",))
+                return [event.Agent(message=summary)] if summary else []
+            case "team_spawn_teammate":
+                return self._mate("subagent_started", call, entry)
+            case "team_shutdown_teammate":
+                return self._mate("subagent_completed", call, entry)
+            case name if name.startswith("team_"):
+                return []
+        return None
+
+    def _mate(self, action: event.Action, call: ToolCalled, entry: ToolReturned | None) -> list[Event]:
+        agent = text(call.input, ("agentId",)) or (text(entry.output, ("agentId",)) if entry else None)
+        failed = entry is None or entry.ok is False
+        if failed or (action == "subagent_completed" and agent in self._ended_mates):
+            return []
+        return list(self.delegated(model.Delegated(action=action, id=agent)))
+
+    def _delegation(self, action: event.Action, call: ToolCalled) -> Event:
+        name = text(call.input, ("task",))
+        return next(iter(self.delegated(model.Delegated(action=action, id=call.id, name=name))))
+
+    def unanswered(self, call: Call) -> list[Event]:
+        """The events of a call that never got its answer."""
+        special = self._special(call.entry, None) if self.extended and call.events is None else None
+        return super().unanswered(call) if special is None else special
+
+    # Everything else.
+
+    def spent(self, entry: model.Spent) -> Iterable[Event]:
+        """A turn's tokens, in the extended profile."""
+        return super().spent(entry) if self.extended else ()
+
+    def failed(self, entry: model.Failed) -> Iterable[Event]:
+        """An error of the older records."""
+        return [self._error(entry.message)]
+
+    def warned(self, entry: model.Warned) -> Iterable[Event]:
+        """A warning, unless standard error repeats an error that was given."""
+        if self.extended and entry.channel == "stderr" and entry.message in self._errors:
+            return ()
+        return super().warned(entry)
+
+    def ended(self, entry: model.Ended) -> Iterable[Event]:
+        """A run's end; its error is not given again."""
+        given, self._run_errors = self._run_errors, set()
+        if not self.extended or entry.ok is not False or entry.text in given:
+            return ()
+        return [self._error(entry.message or "error", code=entry.code, run=False)]
+
+    def _error(self, message: str, *, code: str | None = None, run: bool = True) -> Event:
+        self._errors.add(message)
+        if run:
+            self._run_errors.add(message)
+        return event.Error(message=message, code=code)
+
+    def noticed(self, entry: Noticed) -> Iterable[Event]:
+        """What the seed does not name: unknown in the standard profile, sorted in the extended one."""
+        if not self.extended:
+            return [event.Unknown(json=entry.raw.raw())]
+        if entry.kind in _CONSUMED:
+            return ()
+        record = entry.record
+        match entry.kind:
+            case "error" if isinstance(record.get("error"), dict) or "recoverable" in record:
+                return [self._inner_error(record)]
+            case "error":
+                return self._once(_message(text(record, ("message",))) or "error")
+            case "ask/api_req_failed":
+                return self._once(_message(text(record, ("text",))) or "error")
+            case "notice":
+                return _notice(record)
+            case "run_aborted":
+                return [event.Warning(message=text(record, ("message", "reason")) or entry.kind)]
+            case "team_event":
+                return self._team(entry)
+            case "say/error_retry" | "ask/error_retry":
+                return _retry(text(record, ("text",)))
+            case "ask/followup":
+                return _followup(text(record, ("text",)))
+            case "say/tool" | "ask/tool" | "say/command" | "ask/command":
+                return self._old_tool(entry)
+        return [event.Unknown(json=entry.raw.raw())]
+
+    def _inner_error(self, record: dict[str, Any]) -> Event:
+        told = record.get("error")
+        message = text(told, ("message",)) or (told if isinstance(told, str) and told else None)
+        message = message or text(record, ("message",)) or "error"
+        if record.get("recoverable") is True:
+            return event.Warning(message=message)
+        return self._error(message)
+
+    def _once(self, message: str) -> list[Event]:
+        return [] if message in self._errors else [self._error(message)]
+
+    def _team(self, entry: Noticed) -> Iterator[Event]:
+        for carried in entry.inside:
+            yield from self.route(carried)
+        match entry.record:
+            case {"event": {"type": "task_end", "agentId": str(agent)} as told}:
+                self._ended_mates.add(agent)
+                failed = text(told, ("error",)) or told.get("status") not in (None, "completed")
+                action: event.Action = "subagent_failed" if failed else "subagent_completed"
+                yield from self.delegated(model.Delegated(action=action, id=agent))
+
+    def _old_tool(self, entry: Noticed) -> list[Event]:
+        told = text(entry.record, ("text",)) or ""
+        if entry.kind.endswith("/command"):
+            return [event.Command(command=told)] if told else []
+        source = _json(told)
+        tool = _OLD_TOOLS.get(text(source, ("tool",)) or "")
+        made = draft(tool, source, self.resolve) if tool else None
+        return made or [event.Unknown(json=entry.raw.raw())]
+
+
+def _told(entry: ToolReturned | None, position: int) -> Any:
+    """What a result says of one command of a call: its item, where the items pair with the commands."""
+    if entry is None:
+        return None
+    output = entry.output
+    items = output.get("results") if isinstance(output, dict) else output
+    if isinstance(items, list) and position < len(items):
+        return text(items[position], ("error", "result"))
+    return output if isinstance(output, str) else text(output, ("error", "result"))
+
+
+def _with_input(call: ToolCalled, entry: ToolReturned) -> msgspec.Raw:
+    end = dict(jsonio.members(bytes(entry.raw.raw())))
+    if "input" in end or call.raw is entry.raw:
+        return entry.raw.raw()
+    began = dict(jsonio.members(bytes(call.raw.raw())))
+    if "input" not in began:
+        return entry.raw.raw()
+    both = {name: msgspec.Raw(value) for name, value in end.items()} | {"input": msgspec.Raw(began["input"])}
+    return jsonio.raw(both)
+
+
+def _spawned(entry: ToolReturned) -> event.Action:
+    done = entry.ok is not False and text(entry.output, ("finishReason",)) in (None, "completed")
+    return "subagent_completed" if done else "subagent_failed"
+
+
+def _json(told: str | None) -> Any:
+    try:
+        return jsonio.loads((told or "").encode("utf-8", "backslashreplace"))
+    except ValueError:
+        return None
+
+
+def _message(told: str | None) -> str | None:
+    """The `message` inside a text that is JSON, else the text."""
+    return text(_json(told), ("message",)) or told
+
+
+def _followup(told: str | None) -> list[Event]:
+    question = text(_json(told), ("question",)) or told
+    return [event.Agent(message=question)] if question else []
+
+
+def _notice(record: dict[str, Any]) -> list[Event]:
+    phase = record.get("metadata")
+    grave = record.get("noticeType") in ("recovery", "stop") or text(phase, ("phase",)) == "failed"
+    return [event.Warning(message=text(record, ("message",)) or "notice")] if grave else []
+
+
+def _retry(told: str | None) -> list[Event]:
+    source = _json(told)
+    if not isinstance(source, dict):
+        return [event.Warning(message=told)] if told else []
+    if source.get("failed") is True:
+        return []
+    words = f"api retry {line(source, ('attempt',))} of {line(source, ('maxAttempts',))}"
+    fault = _message(text(source, ("errorMessage",)))
+    return [event.Warning(message=f"{words}: {fault}" if fault else words)]

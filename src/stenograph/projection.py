@@ -1,0 +1,369 @@
+"""Entries to events: joins a message's pieces, pairs calls with their results, classifies commands.
+
+One subclass for each agent states its tools and the rules in which it differs. `project` is called with each
+entry in turn; what it returns is complete, nothing is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from stenograph import event, jsonio, model, tools
+from stenograph.errors import Place
+from stenograph.event import Event, Origin
+from stenograph.model import NOWHERE, Entry, Said, Thought, ToolCalled, ToolReturned
+from stenograph.notes import Kind, Report
+from stenograph.paths import resolve
+from stenograph.tools import Tool
+
+
+class Held(msgspec.Struct, gc=False):
+    """The pieces of one message that may still grow, with the place and time of the last one."""
+
+    message: str
+    thoughts: list[str] = []
+    texts: list[str] = []
+    fault: bool = False
+    timestamp: str = ""
+    origin: Origin | None = None
+
+
+class Call(msgspec.Struct):
+    """A call that has no answer yet; `events` are its events without success, None when it is malformed."""
+
+    entry: ToolCalled
+    tool: Tool | None
+    events: list[Event] | None
+
+
+class Projection:
+    """Turns the entries of one stream into events."""
+
+    tools: ClassVar[Mapping[str, Tool]] = {}
+    ignore_case: ClassVar[bool] = False
+
+    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
+        self.report = Report()
+        self.cwd = cwd
+        self.extended = extended
+        self.detail = detail
+        self.now = ""  # the time that the next events get
+        self.session_id: str | None = None
+        self._held: dict[str | None, Held] = {}  # by thread, in the order in which the text began
+        self._calls: dict[int, Call] = {}  # unanswered ones, in order
+        self._ids: dict[str, list[int]] = {}
+        self._count = 0
+        self._routes: dict[type[Any], Callable[[Any], Iterable[Event]]] = {
+            model.Started: self.started,
+            model.Prompted: self.prompted,
+            model.Said: self.said,
+            model.Thought: self.said,
+            model.ToolCalled: self.called,
+            model.ToolReturned: self.returned,
+            model.Delegated: self.delegated,
+            model.Spent: self.spent,
+            model.Warned: self.warned,
+            model.Failed: self.failed,
+            model.Ended: self.ended,
+            model.Noticed: self.noticed,
+            model.Unread: self.unread,
+        }
+
+    def project(self, entry: Entry) -> list[Event]:
+        """The events that this entry completes, in order."""
+        made = self._routes[type(entry)](entry)
+        own = made if type(made) is list else list(made) if made else []
+        if self._held:
+            ahead = self.ahead(entry, gave=bool(own))
+            own = ahead + own if ahead else own
+        return self.stamp(own, entry) if own else own
+
+    def route(self, entry: Entry) -> Iterable[Event]:
+        """The entry's own events, by its kind."""
+        return self._routes[type(entry)](entry)
+
+    def flush(self) -> list[Event]:
+        """What is held for joining."""
+        return self.stamp(self._release(list(self._held)), None)
+
+    def close(self) -> list[Event]:
+        """What is held, then every call that never got its answer, in the order of the calls."""
+        events = self.flush()
+        calls, self._calls, self._ids = list(self._calls.values()), {}, {}
+        for call in calls:
+            events += self.stamp(self.detailed(self.unanswered(call), call, None), call.entry)
+        return events
+
+    def stamp(self, events: list[Event], entry: Entry | None) -> list[Event]:
+        """Give each event the time, the session, and on request the place of the record behind it."""
+        put = msgspec.structs.force_setattr
+        for made in events:
+            if not made.timestamp:
+                put(made, "timestamp", self.now)
+            if self.session_id is not None:
+                put(made, "session_id", self.session_id)
+            if self.detail and entry is not None:
+                self._place(made, entry)
+            if type(made) is event.Unknown:
+                self._note(made, entry)
+        return events
+
+    def _place(self, made: Event, entry: Entry) -> None:
+        put = msgspec.structs.force_setattr
+        if made.origin is None:
+            put(made, "origin", _origin(entry))
+        if isinstance(entry.thread, str) and made.subagent is None:
+            put(made, "subagent", entry.thread)
+
+    def _note(self, made: event.Unknown, entry: Entry | None) -> None:
+        where = Place(None, entry.place.offset, entry.place.line) if entry else Place()
+        self.report.add(
+            Kind.UNREAD,
+            "unknown-record",
+            where,
+            bytes(memoryview(made.json)[:200]).decode("utf-8", "replace"),
+        )
+
+    # What is said: pieces of one message are joined, and given out when it can grow no more.
+
+    def said(self, entry: Said | Thought) -> Iterable[Event]:
+        """Hold a piece of a message; what belongs to no message is an event at once."""
+        held = self._held.get(entry.thread)
+        if entry.message is None:
+            return [*(self._release((entry.thread,)) if held else ()), *self.words(entry)]
+        ahead = (
+            self.joined(self._held.pop(entry.thread), entry.thread)
+            if held and held.message != entry.message
+            else []
+        )
+        if entry.text:
+            self._hold(entry)
+        return ahead
+
+    def words(self, entry: Said | Thought) -> list[Event]:
+        """The event of a text that is whole as it comes; empty text is none."""
+        if not entry.text:
+            return []
+        if isinstance(entry, Thought):
+            return [event.Reasoning(message=entry.text)]
+        return [event.Agent(message=entry.text)]
+
+    def _hold(self, entry: Said | Thought) -> None:
+        held = self._held.get(entry.thread)
+        if held is None:
+            held = self._held[entry.thread] = Held(message=entry.message or "")
+        (held.thoughts if isinstance(entry, Thought) else held.texts).append(entry.text)
+        held.fault = held.fault or (isinstance(entry, Said) and entry.fault)
+        held.timestamp = self.now
+        if self.detail:
+            held.origin = _origin(entry)
+
+    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
+        """The held texts that this entry shows to be complete; `gave`: it gives events of its own."""
+        kind = type(entry)
+        if kind is Said or kind is Thought or not entry.place.is_object:
+            return []
+        return self._release(self.released(entry, gave=gave))
+
+    def released(self, entry: Entry, *, gave: bool) -> Collection[str | None]:
+        """The threads whose held text this entry shows to be complete."""
+        if type(entry) is model.Ended:
+            return list(self._held)
+        if entry.thread is NOWHERE:
+            return (None,) if gave else ()
+        return (entry.thread,)
+
+    def _release(self, threads: Collection[str | None]) -> list[Event]:
+        events: list[Event] = []
+        for thread in [thread for thread in self._held if thread in threads]:
+            events += self.joined(self._held.pop(thread), thread)
+        return events
+
+    def joined(self, held: Held, thread: str | None) -> list[Event]:
+        """The events of a whole message: its reasoning, then its text."""
+        stamp: dict[str, Any] = {"timestamp": held.timestamp}
+        if self.detail:
+            stamp |= {"origin": held.origin, "subagent": thread}
+        events: list[Event] = []
+        if held.thoughts:
+            events.append(event.Reasoning(message="\n\n".join(held.thoughts), **stamp))
+        if held.texts:
+            events.append(event.Agent(message="\n\n".join(held.texts), **stamp))
+        return events
+
+    # Calls and their results.
+
+    def tool(self, name: str) -> Tool | None:
+        """The table's row for a tool, or None."""
+        return self.tools.get(name.lower() if self.ignore_case else name)
+
+    def called(self, entry: ToolCalled) -> Iterable[Event]:
+        """Record a call; its events come with its result."""
+        tool = self.tool(entry.tool)
+        self.open(Call(entry, tool, tools.draft(tool, entry.input, self.resolve) if tool else None))
+        return ()
+
+    def open(self, call: Call) -> None:
+        """Keep a call until it is answered."""
+        self._count += 1
+        self._calls[self._count] = call
+        if call.entry.id is not None:
+            self._ids.setdefault(call.entry.id, []).append(self._count)
+
+    def waiting(self, call_id: str | None) -> list[Call]:
+        """The unanswered calls of an id, in order."""
+        numbers = self._ids.get(call_id) if call_id else None
+        return [self._calls[number] for number in numbers] if numbers else []
+
+    def take(self, call_id: str | None) -> Call | None:
+        """The first unanswered call of an id, no longer open."""
+        numbers = self._ids.pop(call_id, None) if call_id is not None else None
+        if not numbers or call_id is None:
+            return None
+        if len(numbers) > 1:
+            self._ids[call_id] = numbers[1:]
+        return self._calls.pop(numbers[0])
+
+    def returned(self, entry: ToolReturned) -> Iterable[Event]:
+        """Pair a result with its call, or read it alone when it says what was called."""
+        call = self.take(entry.id)
+        if call is None and entry.tool is not None:
+            call = self.restated(entry, entry.tool)
+        if call is None:
+            return [event.Unknown(json=entry.raw.raw())]
+        return self.detailed(self.answered(call, entry), call, entry)
+
+    def restated(self, entry: ToolReturned, name: str) -> Call:
+        """The call that a result tells of, when its start was missed."""
+        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
+        tool = self.tool(name)
+        return Call(told, tool, tools.draft(tool, entry.input, self.resolve) if tool else None)
+
+    def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """The events of a call whose result has come."""
+        if call.events is None:
+            return self.unmapped(call, entry)
+        if len(call.events) == 1:
+            return self.settled(call.events[0], self.verdicts(call.events, entry)[0], entry, 0)
+        return [
+            done
+            for position, (made, ok) in enumerate(
+                zip(call.events, self.verdicts(call.events, entry), strict=True)
+            )
+            for done in self.settled(made, ok, entry, position)
+        ]
+
+    def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
+        """One verdict for each event of a call: each item's own, where they pair one to one."""
+        if entry.oks is not None and len(entry.oks) == len(events):
+            return list(entry.oks)
+        return [entry.ok] * len(events)
+
+    def settled(self, made: Event, ok: bool | None, entry: ToolReturned | None, position: int) -> list[Event]:
+        """One event of a call with its success; a command may turn out to be reads, searches and lists."""
+        if isinstance(made, event.Command):
+            exit_code = entry.exit_code if entry else None
+            return self.commanded(made.command, ok, exit_code, entry.output if entry else None)
+        if ok is not None:
+            msgspec.structs.force_setattr(made, "is_success", ok)
+        return [made]
+
+    def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
+        """What a shell command was, by what it asks for."""
+        return tools.shell_events(
+            command, base=self.base(), workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+        )
+
+    def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """The events of a tool outside the table, or of a malformed call, at its result."""
+        parts = {"tool_use": call.entry.raw.raw(), "tool_result": entry.raw.raw()}
+        return [event.Unknown(json=jsonio.raw(parts))]
+
+    def unanswered(self, call: Call) -> list[Event]:
+        """The events of a call that never got its answer."""
+        if call.events is None:
+            return [event.Unknown(json=call.entry.raw.raw())]
+        return [done for made in call.events for done in self.settled(made, None, None, 0)]
+
+    def detailed(self, events: list[Event], call: Call, entry: ToolReturned | None) -> list[Event]:
+        """On request: the call's id, the tool's name, the thread and the duration on each of its events."""
+        if not self.detail:
+            return events
+        put = msgspec.structs.force_setattr
+        for made in events:
+            put(made, "call_id", call.entry.id)
+            put(made, "tool", call.entry.tool)
+            put(made, "duration_ms", self.duration(entry) if entry else None)
+            if isinstance(call.entry.thread, str):
+                put(made, "subagent", call.entry.thread)
+        return events
+
+    def duration(self, entry: ToolReturned) -> int | float | None:
+        """How long a call took, in milliseconds, where the harness tells it."""
+        return entry.duration_ms
+
+    def base(self) -> str | None:
+        """The folder that relative paths of shell commands are resolved against."""
+        return self.cwd
+
+    def resolve(self, path: str) -> str:
+        """A path of a file tool, made absolute where the folder is known."""
+        return resolve(path, self.base())
+
+    # Everything else is one event or none.
+
+    def started(self, entry: model.Started) -> Iterable[Event]:
+        """A session began: the stream's word on the workspace wins."""
+        if entry.cwd:
+            self.cwd = entry.cwd
+        return ()
+
+    def prompted(self, entry: model.Prompted) -> Iterable[Event]:
+        """Words given to the agent are no event."""
+        return ()
+
+    def delegated(self, entry: model.Delegated) -> Iterable[Event]:
+        """A subagent's start or end."""
+        success = {"subagent_completed": True, "subagent_failed": False}.get(entry.action)
+        yield event.Orchestration(
+            action=entry.action, subagent_id=entry.id, subagent_name=entry.name, is_success=success
+        )
+
+    def spent(self, entry: model.Spent) -> Iterable[Event]:
+        """A turn's tokens; all-zero usage is none."""
+        return self.usage(entry.tokens, entry.cost)
+
+    def usage(self, tokens: event.Tokens, cost: float | None) -> Iterator[Event]:
+        """One usage event, unless nothing was used."""
+        if any((tokens.uncached_input, tokens.cached_input, tokens.output, tokens.reasoning)) or cost:
+            yield event.Usage(tokens=tokens, cost=cost)
+
+    def warned(self, entry: model.Warned) -> Iterable[Event]:
+        """A warning."""
+        yield event.Warning(message=entry.message, code=entry.code)
+
+    def failed(self, entry: model.Failed) -> Iterable[Event]:
+        """An error of the harness."""
+        yield event.Error(message=entry.message, code=entry.code)
+
+    def ended(self, entry: model.Ended) -> Iterable[Event]:
+        """The end of a turn: its usage, then its error."""
+        if entry.tokens is not None:
+            yield from self.usage(entry.tokens, entry.cost)
+        if entry.ok is False:
+            yield event.Error(message=entry.message or "error", code=entry.code)
+
+    def noticed(self, entry: model.Noticed) -> Iterable[Event]:
+        """Housekeeping is no event unless the agent's projection says so."""
+        return ()
+
+    def unread(self, entry: model.Unread) -> Iterable[Event]:
+        """What was not understood, as it came."""
+        yield event.Unknown(json=entry.raw)
+
+
+def _origin(entry: Entry) -> Origin:
+    return Origin(entry.place.line, entry.place.offset, entry.place.length)

@@ -1,0 +1,164 @@
+"""The base of every stream reader: bytes in, entries out, each stamped with its place.
+
+A reader says what records mean and nothing else: one method for each kind, marked `@on("kind")`, that
+yields entries. What no method takes becomes `Unread`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from stenograph import jsonio, repair
+from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.model import NOWHERE, UNPLACED, Entry, Unread, Warned, Where
+from stenograph.notes import Report
+from stenograph.projection import Projection
+from stenograph.records import Dialect, Records, Unit
+
+Channel: TypeAlias = Literal["stdout", "stderr"]
+Handler: TypeAlias = Callable[[Any, dict[str, Any]], Iterable[Entry]]
+
+_OPENING = b'{"type":"'
+_LONGEST = 40  # bytes within which a record's type ends, when it comes first
+
+
+def on(*kinds: str) -> Callable[[Handler], Handler]:
+    """Mark the method that reads records of these kinds."""
+
+    def mark(handler: Handler) -> Handler:
+        handler.__dict__["kinds"] = kinds
+        return handler
+
+    return mark
+
+
+class Reader:
+    """Reads one stream of one agent; a subclass states the dialect and a method for each kind of record."""
+
+    agent: ClassVar[str]
+    command: ClassVar[str]
+    projection: ClassVar[type[Projection]] = Projection
+    dialect: ClassVar[Dialect] = Dialect()
+    shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
+    """By record type: decoders that leave bulky members as `Raw`. Only for speed: they change no result."""
+
+    _handlers: ClassVar[dict[str, Handler]] = {}
+
+    def __init_subclass__(cls) -> None:
+        methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
+
+    def __init__(self) -> None:
+        self.report = Report()
+        self.session_id: str | None = None
+        self.now = ""  # the time at which what is fed was observed
+        self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
+        self._records = Records(self.decode, self.dialect, self.report)
+        self._errors = Lines()
+        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
+
+    def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
+        """The entries of the records that `data` completes."""
+        if channel == "stderr":
+            return self._error_lines(self._errors.feed(data))
+        return self._entries(self._records.feed(data))
+
+    def flush(self) -> Iterator[Entry]:
+        """The entries of what is left at the end of both channels."""
+        yield from self._entries(self._records.flush())
+        yield from self.release()
+        yield from self._error_lines(self._errors.flush())
+
+    def release(self) -> Iterator[Entry]:
+        """The entries that wait for what may follow them; an unfinished line is kept."""
+        return self._entries(self._records.release())
+
+    def decode(self, data: bytes) -> Any:
+        """One line's JSON value, without its bulky members where the record's type has a shape."""
+        if data.startswith(_OPENING):
+            kind = data[len(_OPENING) : data.find(b'"', len(_OPENING), _LONGEST)]
+            shape = self._shapes.get(kind)
+            if shape is not None:
+                try:
+                    value = shape(data)
+                    if value["type"] == kind.decode():  # a repeated name: the last one counts
+                        return value
+                except (ValueError, RecursionError):
+                    pass
+        return jsonio.loads_fast(data)
+
+    @classmethod
+    def score(cls, record: dict[str, Any]) -> int:
+        """How surely a record is of this format: 0 no, 1 its type is one of ours, more by its members."""
+        return int(repair.is_own(record, *cls.dialect))
+
+    def kind(self, record: dict[str, Any]) -> str:
+        """By what a record is routed; its `type` unless the format says otherwise."""
+        kind = record.get("type")
+        return kind if isinstance(kind, str) else ""
+
+    def time(self, record: dict[str, Any]) -> str | None:
+        """The time that a record tells of itself, RFC 3339, or None."""
+        return None
+
+    def begin(self, record: dict[str, Any]) -> None:
+        """Look for the session's id in a record, before its own method reads it, until one is found."""
+
+    def error_line(self, text: str) -> str | None:
+        """The message that a line of standard error stands for; None when it is known noise."""
+        return text
+
+    def unread(self, data: bytes | None = None) -> Unread:
+        """What was not understood: the whole record, or the part of it that is given."""
+        text = self.unit.data if data is None else data
+        return Unread(raw=msgspec.Raw(jsonio.compact(text)), thread=NOWHERE)
+
+    def full(self) -> Any:
+        """The record being read with all its members, where a shape left some out."""
+        return jsonio.loads(self.unit.data)
+
+    def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
+        handlers = self._handlers
+        for unit in units:
+            self.unit = unit
+            record = unit.value
+            if type(record) is not dict:
+                yield self._odd_one(unit)
+                continue
+            if self.session_id is None:
+                self.begin(record)
+            handler = handlers.get(self.kind(record))
+            place = None
+            for entry in handler(self, record) if handler else self.other(record):
+                if entry.place is UNPLACED:  # else a reader has held it
+                    place = place or self.place(record)
+                    entry.place = place
+                yield entry
+
+    def _odd_one(self, unit: Unit) -> Entry:
+        """A line of text, or JSON that is no object."""
+        entry: Entry = self.unread()
+        if not unit.is_json:
+            entry = Warned(message=unit.data.decode("utf-8", "replace"), channel="stdout")
+        entry.place = self.place({}, is_object=False)
+        return entry
+
+    def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
+        """When and where the record being read was told."""
+        unit = self.unit
+        return Where(self.now, self.time(record), unit.number, unit.offset, unit.length, is_object)
+
+    def other(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A record of no known kind."""
+        return (self.unread(),)
+
+    def _error_lines(self, lines: Iterable[Line]) -> Iterator[Entry]:
+        for line in lines:
+            text = line.data.decode("utf-8", "replace").strip(WHITE_SPACE)
+            message = self.error_line(text) if text else None
+            if message is not None:
+                place = Where(self.now, None, line.number, line.offset, line.length, False)
+                yield Warned(message=message, channel="stderr", place=place)

@@ -1,0 +1,367 @@
+"""Lines to records: one JSON object a line, and what is left of them when a line was damaged.
+
+The usual line is decoded and passed on; `_Unusual` names the states that a damaged stream can be in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from stenograph import jsonio, repair
+from stenograph.errors import Place
+from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.notes import Kind, Report
+
+_TOKEN = re.compile(
+    rb"[ \t\r\n]+|[\[\]{},:]|"
+    rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"|[-+0-9.eE]+|true|false|null'
+)
+_PROBES = 3  # lines that must agree before a log prefix is believed
+_SEVERITY = {
+    "byte-order-mark": Kind.CHANGED,
+    "utf-16": Kind.CHANGED,
+    "terminal-escapes": Kind.CHANGED,
+    "array": Kind.CHANGED,
+    "log-prefix": Kind.CHANGED,
+    "text-line": Kind.UNREAD,
+}
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One piece of a stream: JSON (`value` is set) or a text that is none, with the place it came from.
+
+    `data` is the unit's own text as UTF-8, repaired where need was; `number`, `offset`, `length` place it.
+    """
+
+    data: bytes
+    value: Any
+    is_json: bool
+    number: int
+    offset: int
+    length: int
+
+
+class Dialect(NamedTuple):
+    """How a format's records are known: their top-level types, and members that they always have."""
+
+    types: frozenset[str] = frozenset()
+    marks: tuple[Mapping[str, bool], ...] = ()
+
+
+class Records:
+    """One channel's bytes to units, repairs counted in `report`."""
+
+    def __init__(self, decode: Callable[[bytes], Any], dialect: Dialect, report: Report) -> None:
+        self._decode = decode
+        self._dialect = dialect
+        self._report = report
+        self._lines = Lines()
+        self._usual = False  # a value has come, and nothing is held
+        self._begun = False  # a JSON value has come
+        self._seen = False  # a line that is not empty has come
+        self._front: Line | None = None  # what stood ahead of a record written into its middle
+        self._array: _Array | None = None
+        self._opening: list[Line] = []  # lines of an array whose first element is not whole yet
+        self._probed: list[tuple[Line, Unit]] = []  # lines that may have a log prefix
+        self._prefix: str | None = None
+
+    def feed(self, data: bytes) -> Iterator[Unit]:
+        """The units that `data` completes."""
+        decode = self._decode
+        for line in self._lines.feed(data):
+            text = line.data.strip()
+            if self._usual and text:
+                try:
+                    value = decode(text)
+                except (ValueError, RecursionError):
+                    pass
+                else:
+                    if type(value) is dict:
+                        yield _unit(line, text, value)
+                        continue
+            yield from self._unusual(line)
+
+    def flush(self) -> Iterator[Unit]:
+        """What is left at the end: the last line, and whatever waited for another."""
+        for line in self._lines.flush():
+            yield from self._unusual(line)
+        yield from self._give_up()
+
+    def release(self) -> Iterator[Unit]:
+        """The front of a torn record, when its rest is no longer waited for."""
+        if self._front:
+            front, self._front = self._front, None
+            yield self._text(front, _strip(front.data), code="torn-record")
+
+    def _unusual(self, line: Line) -> Iterator[Unit]:
+        if self._lines.encoding and not self._seen:
+            self._note("utf-16", line)
+        text = _strip(line.data)
+        if not text:
+            return
+        if self._front:
+            yield from self._rejoin(self._front, line)
+        elif self._array:
+            yield from self._in_array(self._array, line, text)
+        elif self._prefix is not None or self._probed:
+            yield from self._prefixed(line, text)
+        else:
+            yield from self._plain(line, text)
+        self._seen = True
+        self._usual = self._begun and not (self._front or self._array or self._probed or self._prefix)
+
+    def _plain(self, line: Line, text: bytes, *, arrays: bool = True) -> Iterator[Unit]:
+        found = self._one(line, text)
+        if found is None:
+            text = self._bare(line, text)
+            found = self._one(line, text) or self._escaped(line, text)
+        if found is not None:
+            first, self._begun = not self._begun, True
+            yield from self._holding(found) if first and type(found.value) is list else (found,)
+        elif arrays and not self._begun and text.startswith(b"["):
+            self._array = _Array()
+            yield from self._in_array(self._array, line, text)
+        elif not self._seen and (probe := self._probe(line, text)):
+            self._probed.append((line, probe))
+        else:
+            yield from self._broken(line, text)
+
+    def _one(self, line: Line, text: bytes) -> Unit | None:
+        try:
+            return _unit(line, text, self._decode(text))
+        except (ValueError, RecursionError):
+            pass
+        try:
+            value = jsonio.loads(text)
+        except ValueError:
+            return None
+        if not text.isascii():
+            self._check_utf8(line, text)
+        return _unit(line, text, value)
+
+    def _check_utf8(self, line: Line, text: bytes) -> None:
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            self._note("invalid-utf-8", line)
+
+    def _bare(self, line: Line, text: bytes) -> bytes:
+        """The text without a byte-order mark and without terminal sequences around it."""
+        if text.startswith(repair.BOM):
+            self._note("byte-order-mark", line)
+            text = _strip(text[len(repair.BOM) :])
+        plain = _strip(repair.without_escapes(text))
+        if plain != text:
+            self._note("terminal-escapes", line)
+        return plain
+
+    def _escaped(self, line: Line, text: bytes) -> Unit | None:
+        fixed = repair.with_escapes(text)
+        found = self._one(line, fixed) if fixed else None
+        if found:
+            self._note("control-characters", line)
+        return found
+
+    def _broken(self, line: Line, text: bytes) -> Iterator[Unit]:
+        """A line that is not one value: records glued to one another, a torn one, or plain text."""
+        whole, rest = repair.leading(text)
+        values = [jsonio.loads(piece) for piece in whole]
+        if not whole or not all(map(repair.is_record, values)) or not (rest == b"" or rest[:1] == b"{"):
+            whole, values, rest = [], [], text
+        for piece, value in zip(whole, values, strict=True):
+            self._begun = True
+            yield _unit(line, piece, value)
+        if whole:
+            self._note("glued-records", line)
+        if rest:
+            yield from self._torn(line, rest)
+
+    def _torn(self, line: Line, text: bytes) -> Iterator[Unit]:
+        start = repair.ending(text) if text.startswith(b"{") else None
+        value = repair.attempt(text[start:]) if start else None
+        if start and repair.is_own(value, *self._dialect):
+            self._front = replace(line, data=text[:start])
+            self._begun = True
+            yield _unit(line, text[start:], value)
+        else:
+            yield self._text(line, text)
+
+    def _rejoin(self, front: Line, line: Line) -> Iterator[Unit]:
+        """The front of a record that another was written into, and the line that may hold its rest."""
+        self._front = None
+        joined = _strip(front.data + line.data)
+        value = repair.attempt(joined)
+        if repair.is_own(value, *self._dialect):
+            self._note("split-record", front)
+            yield _unit(line, joined, value)
+            return
+        yield self._text(front, _strip(front.data), code="torn-record")
+        yield from self._plain(line, _strip(line.data))
+
+    def _holding(self, found: Unit) -> Iterator[Unit]:
+        """The elements of a whole array, when it holds the records."""
+        if not found.value or not repair.is_record(found.value[0]):
+            yield found
+            return
+        self._note("array", Line(found.number, found.offset, found.length, found.data))
+        for element, value in zip(jsonio.elements(found.data), found.value, strict=True):
+            yield replace(found, data=jsonio.compact(element), value=value)
+
+    def _in_array(self, array: _Array, line: Line, text: bytes) -> Iterator[Unit]:
+        if not self._begun:
+            self._opening.append(replace(line, data=text))
+        units = array.feed(line, text)
+        if not self._begun and units:
+            if not repair.is_record(units[0].value):
+                yield from self._not_an_array()
+                return
+            self._begun, self._opening = True, []
+            self._note("array", line)
+        if not self._begun and array.over is not None:
+            yield from self._not_an_array()
+            return
+        yield from units
+        if array.over is not None:
+            self._array = None
+            yield from self._cut(array.rest)
+            yield from self._plain(line, array.over) if array.over else ()
+
+    def _not_an_array(self) -> Iterator[Unit]:
+        """The first element is no record: the lines held for it are lines like any other."""
+        lines, self._opening, self._array = self._opening, [], None
+        for line in lines:
+            yield from self._plain(line, line.data, arrays=False)
+
+    def _cut(self, rest: Iterable[Line]) -> Iterator[Unit]:
+        for line in rest:
+            yield self._text(line, _strip(line.data), code="cut-array")
+
+    def _probe(self, line: Line, text: bytes) -> Unit | None:
+        """The record behind something that may be a log prefix."""
+        start = None if text.startswith((b"{", b"[")) else repair.ending(text)
+        value = repair.attempt(text[start:]) if start else None
+        return _unit(line, text[start:], value) if start and repair.is_record(value) else None
+
+    def _prefixed(self, line: Line, text: bytes) -> Iterator[Unit]:
+        if self._prefix is not None:
+            start = repair.ending(text)
+            value = repair.attempt(text[start:]) if start else None
+            if start and isinstance(value, dict) and repair.prefix_shape(text[:start]) == self._prefix:
+                yield _unit(line, text[start:], value)
+            else:
+                yield self._text(line, text)
+            return
+        probe = self._probe(line, text)
+        if probe is None or _shape(text, probe) != _shape(
+            _strip(self._probed[0][0].data), self._probed[0][1]
+        ):
+            yield from self._no_prefix()
+            yield from self._plain(line, text)
+            return
+        self._probed.append((line, probe))
+        if len(self._probed) == _PROBES:
+            probed, self._probed = self._probed, []
+            self._prefix, self._begun = _shape(text, probe), True
+            self._note("log-prefix", probed[0][0])
+            yield from (unit for _, unit in probed)
+
+    def _no_prefix(self) -> Iterator[Unit]:
+        probed, self._probed, self._seen = self._probed, [], True
+        for line, _ in probed:
+            yield from self._plain(line, _strip(line.data))
+
+    def _give_up(self) -> Iterator[Unit]:
+        yield from self.release()
+        if self._probed:
+            yield from self._no_prefix()
+        if self._array:
+            array, self._array = self._array, None
+            yield from self._cut(array.rest if self._begun else self._opening)
+            self._opening = []
+
+    def _text(self, line: Line, text: bytes, *, code: str = "text-line") -> Unit:
+        self._note(code, replace(line, data=text))
+        return Unit(text, None, False, line.number, line.offset, line.length)
+
+    def _note(self, code: str, line: Line) -> None:
+        where = Place(None, line.offset, line.number)
+        example = line.data[:200].decode("utf-8", "replace")
+        self._report.add(_SEVERITY.get(code, Kind.DAMAGED), code, where, example)
+
+
+class _Array:
+    """The elements of an array spread over lines, each as soon as it is whole.
+
+    `over` is set when the array has ended or is broken: what stands behind it on the line. `rest` holds
+    the lines of an element that is not whole.
+    """
+
+    def __init__(self) -> None:
+        self.over: bytes | None = None
+        self.rest: list[Line] = []
+        self._depth = 0
+
+    def feed(self, line: Line, text: bytes) -> list[Unit]:
+        units: list[Unit] = []
+        at = start = 0
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                self.over = text[start:]
+                return units
+            at, begun = token.end(), self._depth
+            self._depth += (token[0] in (b"[", b"{")) - (token[0] in (b"]", b"}"))
+            if begun == 0:
+                start = at
+            elif self._depth == 0 or (self._depth == 1 and (token[0] == b"," or begun == 2)):
+                end = at if begun == 2 else token.start()
+                if not self._element(line, text[start:end], units):
+                    self.over = text[start:]
+                    return units
+                start = at
+            if self._depth == 0:
+                self.over = text[at:].strip()
+                return units
+        if text[start:].strip():
+            self.rest.append(replace(line, data=text[start:]))
+        return units
+
+    def _element(self, line: Line, tail: bytes, units: list[Unit]) -> bool:
+        """Take what has come since the last element; nothing at all stands behind a closing brace."""
+        data = b"\n".join([part.data for part in self.rest] + [tail]).strip()
+        if not data:
+            return True
+        try:
+            value = jsonio.loads(data)
+        except ValueError:
+            return False
+        self.rest = []
+        units.append(Unit(jsonio.compact(data), value, True, line.number, line.offset, line.length))
+        return True
+
+
+def _unit(line: Line, text: bytes, value: Any) -> Unit:
+    """A piece of a line with its own place, or the line's where the piece was repaired."""
+    if len(text) == line.length:
+        return Unit(text, value, True, line.number, line.offset, line.length)
+    lead = -1 if len(line.data) != line.length else line.data.find(text)
+    if lead < 0:
+        return Unit(text, value, True, line.number, line.offset, line.length)
+    return Unit(text, value, True, line.number, line.offset + lead, len(text))
+
+
+def _shape(text: bytes, unit: Unit) -> str:
+    return repair.prefix_shape(text[: len(text) - len(unit.data)])
+
+
+def _strip(data: bytes) -> bytes:
+    """Without Unicode white space at both ends."""
+    text = data.strip()
+    if text[:1] < b"\x80" and text[-1:] < b"\x80":
+        return text
+    return text.decode("utf-8", "surrogateescape").strip(WHITE_SPACE).encode("utf-8", "surrogateescape")

@@ -1,0 +1,158 @@
+"""A tool's input to the operation it asks for: the vocabulary of every agent's tool table.
+
+`draft` gives events without success; whoever sees the result adds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from stenograph import event, jsonio, paths, shell
+from stenograph.event import Event
+
+Resolve: TypeAlias = Callable[[str], str]
+
+PATH = ("path", "file_path", "filePath", "filepath", "abs_path", "absolutePath", "source")
+START = ("offset", "start_line", "startLine", "line")
+END = ("end_line", "endLine")
+COUNT = ("limit", "line_count", "lineCount", "num_lines", "numLines")
+QUERY = ("pattern", "query", "regex", "glob", "search", "searchText", "q")
+SCOPE = ("path", "dir", "directory", "cwd", "scope")
+FOLDER = ("path", "dir", "directory")
+COMMAND = ("command", "cmd", "script")
+SKILL = ("name", "skill", "skill_name", "skillName")
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """What one tool does, and the input keys that say what to: of each tuple the first usable one counts."""
+
+    does: Literal["read", "write", "search", "list", "command", "skill", "silent", "other"]
+    path: tuple[str, ...] = PATH
+    start: tuple[str, ...] = START
+    end: tuple[str, ...] = END
+    count: tuple[str, ...] = COUNT
+    query: tuple[str, ...] = QUERY
+    scope: tuple[str, ...] = SCOPE
+    command: tuple[str, ...] = COMMAND
+    name: tuple[str, ...] = SKILL
+
+
+def text(source: Any, keys: tuple[str, ...]) -> str | None:
+    """The first of the keys that holds a non-empty string."""
+    if not isinstance(source, dict):
+        return None
+    for key in keys:
+        value = source.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def line(source: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    """The first of the keys that holds a line number."""
+    for key in keys:
+        number = paths.to_line(source.get(key))
+        if number is not None:
+            return number
+    return None
+
+
+def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
+    """The events of a call, without success; None when the input lacks what the tool needs."""
+    if not isinstance(source, dict):
+        return None
+    match tool.does:
+        case "read":
+            return read(tool, source, resolve)
+        case "write":
+            path = text(source, tool.path)
+            return [event.Write(path=resolve(path))] if path else None
+        case "search":
+            return search(tool, source, resolve)
+        case "list":
+            path = text(source, tool.scope)
+            return [event.List(path=resolve(path) if path else None)]
+        case "command":
+            command = text(source, tool.command)
+            return [event.Command(command=command)] if command else None
+        case "skill":
+            return skill(tool, source, resolve)
+        case _:
+            return []
+
+
+def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One read; the range from explicit bounds, or from an offset and a count."""
+    path = text(source, tool.path)
+    if path is None:
+        return None
+    start, end = paths.line_range(
+        line(source, tool.start), end=line(source, tool.end), count=line(source, tool.count)
+    )
+    return [event.Read(path=resolve(path), start_line=start, end_line=end)]
+
+
+def search(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One search, its scope resolved."""
+    query = text(source, tool.query)
+    if query is None:
+        return None
+    scope = text(source, tool.scope)
+    return [event.Search(query=query, path=resolve(scope) if scope else None)]
+
+
+def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One skill: its file as named, in the named folder, or where skills of that name stand."""
+    name = text(source, tool.name)
+    path = text(source, ("path", "file_path", "filePath", "skillPath"))
+    folder = text(source, ("dir", "directory"))
+    if path is None and folder:
+        path = f"{folder.rstrip('/')}/SKILL.md"
+    if path is None and name:
+        path = f"skills/{name}/SKILL.md"
+    return [event.Skill(path=resolve(path), skill_name=name)] if path else None
+
+
+def shell_events(
+    command: str,
+    *,
+    base: str | None,
+    workspace: str | None,
+    ok: bool | None = None,
+    exit_code: int | None = None,
+    output: Any = None,
+) -> list[Event]:
+    """The events of one shell command line; `output` is what it printed, in any form that agents use."""
+    found = shell.classify(
+        command,
+        base=base,
+        workspace=workspace,
+        ok=ok,
+        exit_code=exit_code,
+        text=printed(output) if ok is False else "",
+    )
+    return [_shell_event(operation) for operation in found]
+
+
+def _shell_event(operation: shell.Operation) -> Event:
+    path, ok = operation.path, operation.ok
+    match operation.kind:
+        case "read":
+            start, end = operation.start, operation.end
+            return event.Read(path=path or "", start_line=start, end_line=end, is_success=ok)
+        case "search":
+            return event.Search(query=operation.query or "", path=path, is_success=ok)
+        case "list":
+            return event.List(path=path, is_success=ok)
+    return event.Command(command=operation.command or "", exit_code=operation.exit_code, is_success=ok)
+
+
+def printed(output: Any) -> str:
+    """The text of a result: a string, blocks of text, or either of them still as `Raw`."""
+    told = jsonio.value(output)
+    if isinstance(told, list):
+        told = "\n".join(filter(None, (text(block, ("text",)) for block in told)))
+    return told if isinstance(told, str) else ""

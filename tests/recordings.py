@@ -1,0 +1,122 @@
+"""The recordings under tests/data and in the folders of STENOGRAPH_EXTRA_DATA, and what is known of each.
+
+`python tests/recordings.py` writes the expected events beside the recordings again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stenograph import Event, EventParser, NotRecognized, detect, encode
+
+DATA = Path(__file__).parent / "data"
+EXTRA = [Path(name) for name in os.environ.get("STENOGRAPH_EXTRA_DATA", "").split(":") if name]
+PROFILES = ("standard", "extended")
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run: its format, both outputs, and the exit code (negative: killed by that signal)."""
+
+    name: str
+    format: str
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    beside: Path  # the expected events stand at this path with `.PROFILE.jsonl` behind it
+
+    def expected(self, profile: str) -> Path:
+        return self.beside.with_name(f"{self.beside.name}.{profile}.jsonl")
+
+
+def recordings() -> list[Recording]:
+    """All of ours, then all of the extra folders."""
+    return [*_below(DATA), *(found for folder in EXTRA for found in _below(folder))]
+
+
+def play(
+    recording: Recording, *, profile: str = "standard", chunk: int = 0, detail: bool = False
+) -> list[Event]:
+    """The events of a run: standard output in chunks of so many bytes (0: one), standard error, the exit."""
+    parser = EventParser(recording.format, now=lambda: NOON, profile=profile, detail=detail)
+    size = chunk or len(recording.stdout) or 1
+    events: list[Event] = []
+    for at in range(0, len(recording.stdout), size):
+        events += parser.feed(recording.stdout[at : at + size])
+    events += parser.feed(recording.stderr, "stderr")
+    return events + parser.close(recording.exit_code)
+
+
+def lines(events: list[Event]) -> bytes:
+    return b"".join(encode(event) + b"\n" for event in events)
+
+
+def _below(folder: Path) -> Iterator[Recording]:
+    for stdout in sorted(folder.rglob("*.stdout.jsonl")):
+        found = _recording(stdout, folder)
+        if found:
+            yield found
+    for wild in sorted(folder.glob("wild/*-stream*.json")) + sorted(folder.glob("wild/cline-json-*.json")):
+        yield _wild(wild)
+
+
+def _recording(stdout: Path, folder: Path) -> Recording | None:
+    beside = stdout.with_name(stdout.name.removesuffix(".stdout.jsonl"))
+    meta = _meta(stdout)
+    data = stdout.read_bytes()
+    told = meta.get("program") or ("cline" if "cline_version" in meta else None)
+    try:
+        form = told or detect(data)
+    except NotRecognized:
+        return None
+    stderr = beside.with_name(f"{beside.name}.stderr.txt")
+    code = meta.get("exit_code")
+    return Recording(
+        name=str(beside.relative_to(folder)),
+        format=form,
+        stdout=data,
+        stderr=stderr.read_bytes() if stderr.exists() else b"",
+        exit_code=code if isinstance(code, int) else None,
+        beside=beside,
+    )
+
+
+def _meta(stdout: Path) -> dict[str, object]:
+    for path in (
+        stdout.with_name(stdout.name.replace(".stdout.jsonl", ".meta.json")),
+        stdout.with_name("meta.json"),
+    ):
+        if path.exists():
+            return json.loads(path.read_text())
+    return {}
+
+
+def _wild(path: Path) -> Recording:
+    told = json.loads(path.read_text())
+    parts = [
+        base64.b64decode(line["base64"]) if isinstance(line, dict) else line.encode()
+        for line in told["lines"]
+    ]
+    end = told["eol"].encode()
+    data = end.join(parts) + (end if told["end_newline"] else b"")
+    return Recording(
+        name=f"wild/{told['name']}",
+        format=told["kind"],
+        stdout=data,
+        stderr=b"",
+        exit_code=None,
+        beside=path.with_name(told["name"]),
+    )
+
+
+if __name__ == "__main__":
+    for each in _below(DATA):
+        for kind in PROFILES:
+            each.expected(kind).write_bytes(lines(play(each, profile=kind)))
