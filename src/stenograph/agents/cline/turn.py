@@ -22,6 +22,8 @@ from stenograph.agents.cline.runtime import (
     ModelFinishReason,
 )
 
+_GRACE_S = 5.0  # for a model that does not let go at once
+
 
 class ModelStream:
     """The events of one answer, pulled by a task of its own so that `stop` can cut it off at once.
@@ -48,7 +50,7 @@ class ModelStream:
     ) -> None:
         self.stop()
         if self._task:
-            await asyncio.wait([self._task])
+            await asyncio.wait([self._task], timeout=_GRACE_S)
 
     def stop(self) -> None:
         """Let go of the model now."""
