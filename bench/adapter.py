@@ -33,15 +33,11 @@ NODE = """
 const { readFileSync } = require("node:fs");
 const [bundle, vectors] = process.argv.slice(1);
 const source = readFileSync(bundle, "utf8");
-const at = source.indexOf("lastUsage={inputTokens:0");
-const start = source.lastIndexOf("class ", at);
+const start = source.lastIndexOf("class ", source.indexOf("lastUsage={inputTokens:0"));
 const name = /^class (\\w+)/.exec(source.slice(start))[1];
-const helpers = source.lastIndexOf('case"auto_compaction":', at);
-const from = source.lastIndexOf("function ", helpers);
-const to = source.indexOf("}}", source.indexOf("translateRunFinished", start + 2000)) ;
-let end = source.indexOf("translateRunFinished($){", start);
-end = source.indexOf("}]}}", end) + 4;
-const Adapter = new Function(source.slice(from, end) + ";return " + name)();
+const helpers = source.lastIndexOf("function ", source.lastIndexOf('case"auto_compaction":', start));
+const end = source.indexOf("}]}}", source.indexOf("translateRunFinished($){", start)) + 4;
+const Adapter = new Function(source.slice(helpers, end) + ";return " + name)();
 const events = readFileSync(vectors, "utf8").split("\\n").filter(Boolean)
   .flatMap((line) => JSON.parse(line).input).filter((event) => event.type !== "__reset__");
 const adapter = new Adapter();
@@ -51,6 +47,7 @@ do { for (const event of events) adapter.translate(event); count += events.lengt
 while (process.cpuUsage(begun).user < 1e6);
 console.log(Math.round(count / (process.cpuUsage(begun).user / 1e6)));
 """
+"""Cuts the adapter's class and its functions out of the bundle and runs them for a second."""
 
 
 def inputs(folder: Path, stem: str) -> list[dict[str, Any]]:

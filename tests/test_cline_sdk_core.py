@@ -11,7 +11,7 @@ import pytest
 from scripted_model import OBJECT, Model, call, end, text
 from stenograph import jsonio
 from stenograph.agents.cline import agent, models, session, wire
-from stenograph.agents.cline.core import Core
+from stenograph.agents.cline.host import Core
 from stenograph.agents.cline.project import SessionEventProjector
 from stenograph.agents.cline.receive import HubEventTranslator
 from stenograph.agents.cline.tools import AgentTool

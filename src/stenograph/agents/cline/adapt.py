@@ -39,11 +39,11 @@ _NO_USAGE = AgentUsage(
 class RuntimeEventAdapter:
     """Translates the events of one agent; it remembers the last usage and when each tool started.
 
-    `now_ms` is the clock that durations are taken from. Call `reset` at the start of each run: a
-    `run-started` event does not do so.
+    `now_ms` is the clock that durations are taken from; without one there are none. Call `reset` at the
+    start of each run: a `run-started` event does not do so.
     """
 
-    def __init__(self, *, now_ms: Callable[[], float]) -> None:
+    def __init__(self, *, now_ms: Callable[[], float] | None) -> None:
         self._now_ms = now_ms
         self._last_usage = _NO_USAGE
         self._tool_started_at: dict[Any, float] = {}
@@ -60,7 +60,7 @@ class RuntimeEventAdapter:
 
     def _tool_started(self, event: runtime.ToolStarted) -> list[AgentEvent]:
         call = event.tool_call
-        if isinstance(call.tool_call_id, Hashable):
+        if self._now_ms and isinstance(call.tool_call_id, Hashable):
             self._tool_started_at[call.tool_call_id] = self._now_ms()
         return [
             AgentContentStartEvent(
@@ -89,7 +89,7 @@ class RuntimeEventAdapter:
 
     def _duration(self, call_id: Any) -> float | UnsetType:
         started = self._tool_started_at.pop(call_id, None) if isinstance(call_id, Hashable) else None
-        return UNSET if started is None else self._now_ms() - started
+        return UNSET if started is None or self._now_ms is None else self._now_ms() - started
 
     def _usage_updated(self, event: runtime.UsageUpdated) -> list[AgentEvent]:
         now, last = event.usage, self._last_usage
@@ -116,7 +116,7 @@ def to_legacy_agent_event(event: AgentRuntimeEvent) -> AgentEvent | None:
     Without a past, usage is told as if all of it were new, no duration is known, and a message with text
     and reasoning loses its reasoning.
     """
-    return next(iter(RuntimeEventAdapter(now_ms=lambda: 0).translate(event)), None)
+    return next(iter(RuntimeEventAdapter(now_ms=None).translate(event)), None)
 
 
 def _turn_started(_: RuntimeEventAdapter, event: runtime.TurnStarted) -> list[AgentEvent]:

@@ -217,11 +217,11 @@ async def _usage(asked: Questions, _: Assembler, event: models.ModelUsage) -> No
 async def _finish(asked: Questions, assembler: Assembler, event: models.ModelFinish) -> None:
     assembler.finish(event.reason)
     if event.error:
-        overflow = _OVERFLOW.search(event.error) is not None
-        guessed = "context_window_exceeded" if overflow else "unknown"
         asked.state.last_error = event.error
-        asked.state.last_error_class = event.error_class or guessed
         asked.state.retryable = event.error_retryable is True
+        overflow = _OVERFLOW.search(event.error) is not None and not asked.state.retryable
+        guessed = "context_window_exceeded" if overflow else "unknown"
+        asked.state.last_error_class = event.error_class or guessed
 
 
 _Rule: TypeAlias = Callable[[Questions, Assembler, Any], Awaitable[None]]

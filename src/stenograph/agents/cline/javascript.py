@@ -23,7 +23,11 @@ _PLAIN_ZEROS = -6  # below 1e-6 too
 _INDEX_LIMIT = 2**32 - 1
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 _SURROGATE = re.compile("([\ud800-\udfff])")
-_SPELLED_APART = re.compile(rb'[0-9][eE][-+0-9]|\.0(?:[,\]}]|$)|"[0-9]+":|[0-9]{16}|\\u[dD][89a-fA-F]|^-0')
+_SPELLED_APART = re.compile(
+    rb'[0-9"\\](?:(?<=[0-9])(?:[eE][-+0-9]|\.0(?:[,\]}]|$)|[0-9]{15})'
+    rb'|(?<=")[0-9]+":|(?<=\\)u[dD][89a-fA-F])'
+)
+"""Where the fast encoder's text may differ: exponents, 1.0, many digits, names like indices, surrogates."""
 
 
 class _Text(str):

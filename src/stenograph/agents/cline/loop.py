@@ -30,6 +30,7 @@ from stenograph.agents.cline.tools import AgentTool, ToolRunner
 from stenograph.errors import Place, UsageError
 from stenograph.notes import Kind, Report
 
+_GRACE_S = 5.0
 _NUDGE = (
     "Your last answer ended at the limit of output tokens before it was complete. Go on in smaller steps: "
     "say less, and write long files or command outputs in several tool calls."
@@ -287,12 +288,13 @@ class Agent:
         self._report.add(Kind.DROPPED, "listener-raised", place, f"{type(fault).__name__}: {fault}")
 
     async def _settle(self) -> None:
-        """Leave no task behind."""
-        if self._state.status != "completed":
-            for task in self._unwaited:
-                task.cancel()
+        """Leave no task behind: hooks may finish after a run that did, for a while."""
+        if self._unwaited and self._state.status == "completed":
+            await asyncio.wait(self._unwaited, timeout=_GRACE_S)
+        for task in self._unwaited:
+            task.cancel()
         if self._unwaited:
-            await asyncio.wait(self._unwaited)
+            await asyncio.wait(self._unwaited, timeout=_GRACE_S)
 
 
 def _output_text(result: AgentToolResultPart) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from stenograph.agents.cline import wire
+from stenograph.agents.cline import javascript, wire
 from stenograph.agents.cline.agent import Execution, GeneratedMedia
 from stenograph.agents.cline.runtime import AgentMessage, ModelFinishReason
 from stenograph.agents.cline.wire import Wire
@@ -48,12 +48,16 @@ class ModelTextDelta(Wire, frozen=True, kw_only=True):
 
 
 class ModelReasoningDelta(Wire, frozen=True, kw_only=True):
-    """A piece of thinking; `metadata` holds what the provider wants back, such as a signature."""
+    """A piece of thinking; `metadata` holds what the provider wants back, such as a signature.
+
+    Pieces in a row are one part of the message, unless `begins` (not Cline's) says that another one begins.
+    """
 
     type: ClassVar[Literal["reasoning-delta"]] = "reasoning-delta"
     text: str
     redacted: bool | UnsetType = UNSET
     metadata: Any = UNSET
+    begins: bool | UnsetType = UNSET
 
 
 class ModelMedia(Wire, frozen=True, kw_only=True):
@@ -140,3 +144,62 @@ class AgentModel(Protocol):
 
     def stream(self, request: AgentModelRequest) -> AsyncIterator[AgentModelEvent]:
         """The events of one answer. A fault of the provider is a `finish` with reason `error`, or raised."""
+
+
+class TokenPrices(NamedTuple):
+    """USD for a million tokens of each sort."""
+
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+def to_usage(
+    *,
+    sent: int,
+    made: int,
+    cache_read: int = 0,
+    cache_write: int = 0,
+    reasoning: int | None = None,
+    prices: TokenPrices | None = None,
+) -> ModelUsage:
+    """A request's usage with its cost, if there are prices; `sent` includes what the cache read and wrote."""
+    usage: dict[str, Any] = {
+        "inputTokens": sent,
+        "outputTokens": made,
+        "cacheReadTokens": cache_read,
+        "cacheWriteTokens": cache_write,
+    }
+    if reasoning is not None:
+        usage["reasoningTokenCount"] = reasoning
+    if prices is not None:
+        uncached = max(0, sent - cache_read - cache_write)
+        micro = uncached * prices.input + made * prices.output
+        micro += cache_read * prices.cache_read + cache_write * prices.cache_write
+        usage["totalCost"] = micro / 1_000_000
+    return ModelUsage(usage=usage)
+
+
+_PASSING = frozenset({408, 409, 425, 429})
+_REFUSED = frozenset({401, 403})
+
+
+def to_failure(fault: Exception) -> ModelFinish:
+    """What a client library raised, as the end of an answer: an HTTP status decides what it is.
+
+    Without a status the connection failed, which may pass.
+    """
+    status = getattr(fault, "status_code", None)
+    passing = not isinstance(status, int) or status in _PASSING or status >= 500
+    return ModelFinish(
+        reason="error",
+        error=str(fault) or type(fault).__name__,
+        error_class="auth" if status in _REFUSED else UNSET,
+        error_retryable=passing,
+    )
+
+
+def to_text(output: Any) -> str:
+    """A tool's output as the text that models are given."""
+    return output if isinstance(output, str) else javascript.stringify(None if output is UNSET else output)

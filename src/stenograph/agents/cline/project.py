@@ -28,8 +28,8 @@ _REPLIED = "run.start.reply"
 class SessionEventProjector:
     """Turns the layer 3 events of many sessions into the envelopes that a hub sends.
 
-    `now_ms` stamps them, `event_id` names them (default: counted). The lookups answer by session id:
-    `session` with the hub's record of it, `snapshot` with its `CoreSessionSnapshot`, `usage` with
+    `now_ms` stamps them, if there is one, `event_id` names them (default: counted). The lookups answer by
+    session id: `session` with the hub's record of it, `snapshot` with its `CoreSessionSnapshot`, `usage` with
     {usage, aggregateUsage} (it may raise), `answer` with {text} of the last assistant message; without one,
     nothing is known.
     """
@@ -37,7 +37,7 @@ class SessionEventProjector:
     def __init__(
         self,
         *,
-        now_ms: Callable[[], float],
+        now_ms: Callable[[], float] | None,
         event_id: Callable[[], str] | None = None,
         session: Lookup | None = None,
         snapshot: Lookup | None = None,
@@ -81,7 +81,7 @@ class SessionEventProjector:
             event=name,
             event_id=self._event_id(),
             session_id=session_id,
-            timestamp=self._now_ms(),
+            timestamp=self._now_ms() if self._now_ms else UNSET,
             payload=payload,
         )
 

@@ -25,11 +25,11 @@ _TEAM_ROLES = ("lead", "teammate")
 class HubEventTranslator:
     """Turns a hub's envelopes into the layer 3 events that Cline's hub client gives its subscribers.
 
-    It remembers which sessions had their `done` since their run started. `now_ms` is asked only for
-    an end that carries no timestamp.
+    It remembers which sessions had their `done` since their run started. `now_ms`, if there is one, is asked
+    only for an end that carries no timestamp.
     """
 
-    def __init__(self, *, now_ms: Callable[[], float]) -> None:
+    def __init__(self, *, now_ms: Callable[[], float] | None) -> None:
         self._now_ms = now_ms
         self._done: set[str] = set()
 
@@ -74,7 +74,9 @@ class HubEventTranslator:
         if snapshot.get("interactive") is True and snapshot.get("status") in session.LIVE_STATUSES:
             return found
         ts: Any = envelope.timestamp
-        return [*found, ("ended", {"reason": reason, "ts": self._now_ms() if ts in (None, UNSET) else ts})]
+        if ts in (None, UNSET):
+            ts = self._now_ms() if self._now_ms else UNSET
+        return [*found, ("ended", _present(reason=reason, ts=ts))]
 
 
 def _present(**members: Any) -> dict[str, Any]:

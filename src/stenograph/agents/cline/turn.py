@@ -22,6 +22,8 @@ from stenograph.agents.cline.runtime import (
     ModelFinishReason,
 )
 
+_GRACE_S = 5.0  # for a model that does not let go at once
+
 
 class ModelStream:
     """The events of one answer, pulled by a task of its own so that `stop` can cut it off at once.
@@ -48,7 +50,7 @@ class ModelStream:
     ) -> None:
         self.stop()
         if self._task:
-            await asyncio.wait([self._task])
+            await asyncio.wait([self._task], timeout=_GRACE_S)
 
     def stop(self) -> None:
         """Let go of the model now."""
@@ -141,7 +143,7 @@ class Assembler:
     def add_reasoning(self, event: models.ModelReasoningDelta) -> None:
         """One more piece of thinking; the latest `redacted` and `metadata` stay."""
         self.reasoning += event.text
-        slot = self._growing(AgentReasoningPart)
+        slot = self._growing(AgentReasoningPart, begins=event.begins is True)
         slot.pieces.append(event.text)
         for name, member in (("redacted", event.redacted), ("metadata", event.metadata)):
             if member is not UNSET and member is not None:
@@ -186,9 +188,11 @@ class Assembler:
         calls = [part for part in parts if isinstance(part, AgentToolCallPart)]
         return Answer(parts, metadata, self._finish, calls)
 
-    def _growing(self, kind: type[AgentTextPart] | type[AgentReasoningPart]) -> _Text:
+    def _growing(
+        self, kind: type[AgentTextPart] | type[AgentReasoningPart], *, begins: bool = False
+    ) -> _Text:
         last = self._slots[-1] if self._slots else None
-        if isinstance(last, _Text) and last.kind is kind:
+        if isinstance(last, _Text) and last.kind is kind and not begins:
             return last
         slot = _Text(kind)
         self._slots.append(slot)

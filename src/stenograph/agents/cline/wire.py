@@ -54,6 +54,9 @@ class Unknown(Wire, frozen=True, kw_only=True):
         """The record's own `type`, of whatever sort it is."""
         return (self.wire or {}).get("type")
 
+    def __repr__(self) -> str:
+        return f"Unknown({self.wire!r})"
+
 
 class _Shape(NamedTuple):
     attributes: dict[str, str]
@@ -136,9 +139,9 @@ def to_wire(value: Wire) -> dict[str, Any]:
     else:
         for name, member in value.wire.items():
             attribute = attributes.get(name)
-            current = member if attribute is None else plain(getattr(value, attribute))
+            current = member if attribute is None else getattr(value, attribute)
             if current is not UNSET:
-                built[name] = current
+                built[name] = current if current is member else plain(current)
     for name, attribute in attributes.items():
         if name not in built:
             member = getattr(value, attribute)
