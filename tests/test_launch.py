@@ -18,8 +18,8 @@ COMMANDS = {
     "goose": ["goose", "run", "--output-format", "stream-json", "--model", "m", "--text=-do it"],
     "kilo": ["kilo", "run", "--format", "json", "--model", "m", "--", "-do it"],
     "opencode": ["opencode", "run", "--format", "json", "--model", "m", "--", "-do it"],
-    "pi": ["pi", "--mode", "json", "--print", "--model", "m", "-do it"],
-    "qwen": ["qwen", "--output-format", "stream-json", "--model", "m", "--", "-do it"],
+    "pi": ["pi", "--mode", "json", "--print", "--model", "m", " -do it"],
+    "qwen": ["qwen", "--output-format", "stream-json", "--model", "m", "--prompt=-do it"],
 }
 
 
@@ -46,6 +46,8 @@ def test_one_word_is_no_subcommand_of_cline() -> None:
 def test_a_flag_given_by_the_caller_is_not_given_twice() -> None:
     given = ["--output-format", "stream-json", "--include-partial-messages"]
     assert launch.command(launch.launch("claude"), given) == ["claude", "-p", "--verbose", *given]
+    joined = ["--output-format=stream-json"]
+    assert launch.command(launch.launch("qwen"), joined) == ["qwen", *joined]
 
 
 def test_program_in_place_of_the_usual_one() -> None:

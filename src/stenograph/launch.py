@@ -20,7 +20,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     `command` are the words behind the program that come first (a sub-command); `flags` make the output
     machine-readable, each left out when the caller gives it too; `prompt` are the words put ahead of a
     prompt, where one that ends in `=` is joined to it. `spaced` puts a blank behind a prompt of one word,
-    which the program would take for a sub-command. `ends` tells that a run which came to its end says so in
+    which the program would take for a sub-command; `not_first` are characters that would make it an option
+    or a file, so that a blank goes ahead of them. `ends` tells that a run which came to its end says so in
     a record of its own.
     """
 
@@ -31,11 +32,13 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[tuple[str, ...], ...] = ()
     prompt: tuple[str, ...] = ("--",)
     spaced: bool = False
+    not_first: str = ""
     ends: bool = True
 
     def arguments(self, given: Sequence[str], prompt: str | None) -> list[str]:
         """Everything behind the program's name: our flags, the caller's words, the prompt."""
-        ours = [word for flag in self.flags if flag[0] not in given for word in flag]
+        names = {word.partition("=")[0] for word in given}
+        ours = [word for flag in self.flags if flag[0] not in names for word in flag]
         return [*self.command, *ours, *given, *self._asking(prompt)]
 
     def _asking(self, prompt: str | None) -> list[str]:
@@ -43,6 +46,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
             return []
         if self.spaced and not any(map(str.isspace, prompt)):
             prompt += " "
+        if self.not_first and prompt.startswith(tuple(self.not_first)):
+            prompt = f" {prompt}"
         *words, last = self.prompt
         return [*words, last + prompt] if last.endswith("=") or not last else [*words, last, prompt]
 
@@ -96,12 +101,14 @@ LAUNCHES: Mapping[str, Launch] = {
             format="pi-stream",
             flags=(("--mode", "json"), ("--print",)),
             prompt=("",),
+            not_first="-@",
         ),
         Launch(
             agent="qwen",
             program="qwen",
             format="qwen-stream",
             flags=(("--output-format", "stream-json"),),
+            prompt=("--prompt=",),
         ),
     )
 }

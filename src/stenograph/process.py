@@ -249,12 +249,11 @@ class Process(asyncio.SubprocessProtocol):
         if not self._exited:
             self._send(self._signal)
             await self._patience(lambda: self._exited, self._limits.grace)
-        if not self._is_group_gone():
-            self._send_group(signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._is_group_gone():
+                return
+            self._send_group(number)
             await self._patience(self._is_group_gone, _LAST)
-        if not self._is_group_gone():
-            self._send_group(signal.SIGKILL)
-            await self._patience(lambda: self._exited, _LAST)
 
     async def _patience(self, done: Callable[[], bool], seconds: float) -> None:
         asked = self._asked
