@@ -23,7 +23,7 @@ from stenograph.parser import EventParser
 from stenograph.runner import run
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "claude"
-RATE = 200  # lines a second of the paced agent
+RATE = 100  # lines a second of the paced agent: a model that streams its answer
 
 BULK = """
 import os, sys

@@ -28,6 +28,14 @@ def test_command(agent: str) -> None:
     assert launch.command(launch.launch(agent), ["--model", "m"], prompt="-do it") == COMMANDS[agent]
 
 
+def test_the_documentation_shows_these_commands() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "run.md").read_text(encoding="utf-8")
+    for agent, how in launch.LAUNCHES.items():
+        words = launch.command(how, ["ARGUMENTS"], prompt="PROMPT now")
+        line = " ".join(words).replace("PROMPT now", "PROMPT")
+        assert f"| `{agent}` | `{line}` |" in page
+
+
 def test_without_prompt_the_words_stand_as_given() -> None:
     assert launch.command(launch.launch("codex"), ["resume", "id"]) == [
         "codex",

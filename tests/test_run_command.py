@@ -7,16 +7,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from command import STENO
 from running import AGENTS, is_running, lines, wait_for
 from stenograph.runner import replay
-
-STENO = [sys.executable, "-c", "from stenograph.cli.main import main; main()"]
 
 
 @pytest.fixture
@@ -31,12 +29,12 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def steno(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 30, **options}
-    return subprocess.run([*STENO, *words], check=False, **given)
+    return subprocess.run([STENO, *words], check=False, **given)
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*STENO, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [STENO, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 

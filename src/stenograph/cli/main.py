@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "stenograph.cli.events:events",
         "Print what an agent does as events, one JSON object per line.",
     ),
+    "run": ("stenograph.cli.run:run", "Run an agent, and show and record what it does."),
+    "replay": ("stenograph.cli.replay:replay", "Make the events of a recorded run again."),
     "formats": (
         "stenograph.cli.formats:formats",
         "List the formats that can be read, by the names that --from takes.",

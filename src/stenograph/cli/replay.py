@@ -15,9 +15,9 @@ from stenograph.record import EVENTS, Fresh
 
 _EXAMPLES = """\b
 Examples:
-  steno replay runs/1
-  steno replay --check runs/1
-  steno replay --profile extended --out - runs/1
+  steno run --out runs/1 claude -- "fix the tests" && steno replay runs/1
+  steno run --out runs/2 claude -- "fix the tests" && steno replay --check runs/2
+  steno run --out runs/3 claude -- "fix the tests" && steno replay --profile extended --out - runs/3
 """
 
 
@@ -29,9 +29,9 @@ Examples:
 @click.option("--detail/--no-detail", default=None, help="In place of what was recorded.")
 @click.pass_context
 def replay(ctx: click.Context, /, folder: str, out: str | None, *, check: bool, **options: Any) -> int:
-    """Make the events of the run recorded in DIR again, with the recorded clock.
+    """Make the events of a recorded run again.
 
-    With the same version of steno they are the same, byte for byte.
+    They are made of what came, by the recorded clock: with the same release of steno the same bytes.
     """
     changed = [name for name, value in options.items() if value is not None]
     if changed and out is None and not check:
@@ -43,9 +43,10 @@ def replay(ctx: click.Context, /, folder: str, out: str | None, *, check: bool, 
         for line in lines:
             sys.stdout.buffer.write(line)
         return 0
-    with Fresh(Path(folder) / EVENTS if out is None else Path(out)) as file:
-        for line in lines:
-            file.write(line)
+    target = Path(folder) / EVENTS if out is None else Path(out)
+    with Fresh(target) as file:
+        count = sum(1 for line in lines if file.write(line))
+    click.echo(f"{target}: {count} events")
     return 0
 
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   steno run claude -- "fix the tests"
-  steno run --out runs/1 --timeout 600 codex --sandbox workspace-write -- "fix the tests"
-  steno run --dry-run cline -- "fix the tests"
-  git diff | steno run --json claude --model haiku -- "review this"
-  steno run --out runs/2 generic some-agent --its-option
+  steno run --out runs/1 --timeout 600 --idle-timeout 120 cline -- "fix the tests"
+  steno run --json claude --model haiku -- "what happened here?" < run.jsonl
+  steno run --dry-run codex --sandbox workspace-write -- "fix the tests"
+  steno run --pretty generic ./cline --json "fix the tests"
 
 \b
-Options of steno stand before AGENT; all behind it goes to the agent, but for the first -- and the prompt
-behind it.
+Options of steno stand before AGENT. All behind it goes to the agent, but for the
+first -- and the prompt behind it.
 
 \b
 Exit codes:
@@ -45,6 +45,7 @@ Exit codes:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OUT_OF_TIME = 124
+_WHY = {"timeout": ", its time was over", "idle": ", silent for too long", "signal": ", told to by a signal"}
 _OURS = frozenset({"--out", "--idle-timeout", "--grace", "--pretty", "--live", "--no-stdin", "--dry-run"})
 
 Form: TypeAlias = Literal["json", "pretty", "live"]
@@ -71,7 +72,13 @@ Form: TypeAlias = Literal["json", "pretty", "live"]
     metavar="SECONDS",
     help="How long it may take to end by itself.",
 )
-@click.option("--profile", type=click.Choice(["standard", "extended"]), default="standard", show_default=True)
+@click.option(
+    "--profile",
+    type=click.Choice(["standard", "extended"]),
+    default="standard",
+    show_default=True,
+    help="Map the core vocabulary only, or all that today's versions print.",
+)
 @click.option("--detail", is_flag=True, help="Add each event's origin, call id, tool, subagent and duration.")
 @click.option("--json", "form", flag_value="json", help="Events as JSON lines, also on a terminal.")
 @click.option("--pretty", "form", flag_value="pretty", help="One line for people for each event.")
@@ -83,10 +90,11 @@ Form: TypeAlias = Literal["json", "pretty", "live"]
 )
 @click.option("--dry-run", is_flag=True, help="Print the command line and do nothing.")
 def run(agent: str, words: tuple[str, ...], form: Form | None, *, dry_run: bool, **options: Any) -> int:
-    """Run AGENT and show what it does: live on a terminal, as JSON lines elsewhere.
+    """Run an agent, and show and record what it does.
 
-    It is started with the flags that make its output readable. SIGINT and SIGTERM are passed on to it; its
-    whole process group is ended when it does not heed them in time.
+    AGENT is started with the flags that make its output readable. Its events are shown live on a terminal
+    and as JSON lines elsewhere. SIGINT, SIGTERM and SIGHUP are passed on to it; its whole process group is
+    ended when it does not heed them in time.
     """
     arguments, prompt = _split(words)
     for word in _OURS.intersection(arguments):
@@ -162,8 +170,8 @@ class _Screen:
     def end(self, run: Run) -> None:
         """Say in the live view how it ended."""
         if self.view:
-            stopped = f", {run.outcome.stopped}" if run.outcome.stopped else ""
-            self.view.end(f"ended with {run.exit_code}{stopped}")
+            why = _WHY.get(run.outcome.stopped or "", "")
+            self.view.end(f"ended with {run.exit_code}{why}")
 
 
 def _view(agent: str, *, must: bool) -> View | None:
