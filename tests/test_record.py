@@ -114,7 +114,7 @@ def test_a_line_cut_while_it_was_written_is_left_out(tmp_path: Path) -> None:
 
 
 def test_other_profile_and_detail_on_request(tmp_path: Path) -> None:
-    play("ticks", out=tmp_path / "run", timeout=0.2)
+    play("ticks", out=tmp_path / "run", then=lambda made: made.stop())
     events = list(replay(tmp_path / "run", detail=True))
     assert events[0].origin.line == 2
     assert len(events) == len(list(replay(tmp_path / "run", profile="extended")))

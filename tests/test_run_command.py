@@ -94,7 +94,7 @@ def test_option_behind_the_agent_goes_to_the_agent(agent: Path) -> None:
 
 def test_timeout(agent: Path) -> None:
     put(agent, "polite")
-    done = steno("run", "--timeout", "0.3", "claude")
+    done = steno("run", "--timeout", "1", "claude")
     assert done.returncode == 124
     assert json.loads(done.stdout.splitlines()[-1])["code"] == "timeout"
     assert "its time was over" in done.stderr

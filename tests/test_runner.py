@@ -82,19 +82,19 @@ def test_timeout_is_no_exit_error(tmp_path: Path) -> None:
 
 
 def test_silence_ends_the_run(tmp_path: Path) -> None:
-    made, events = play("sleeps", out=tmp_path / "run", idle_timeout=0.2)
-    assert [(event.message, event.code) for event in events] == [("silent for 0.2 s", "idle")]
+    made, events = play("sleeps", out=tmp_path / "run", idle_timeout=0.6)
+    assert [(event.message, event.code) for event in events] == [("silent for 0.6 s", "idle")]
     assert made.outcome.session_id == "s1"
 
 
 def test_a_chatty_agent_is_not_idle() -> None:
-    made, events = play("ticks", timeout=0.5, idle_timeout=0.3)
+    made, events = play("ticks", timeout=1.2, idle_timeout=0.8)
     assert made.outcome.stopped == "timeout"
     assert len(events) > 5
 
 
 def test_deaf_agent_is_killed_with_its_group() -> None:
-    made, events = play("stubborn", timeout=0.1, grace=0.1)
+    made, events = play("stubborn", then=interrupt, grace=0.1)
     assert made.exit_code == 128 + 9
     pid = events[0].raw
     assert not is_running(pid)
