@@ -17,7 +17,8 @@ LAYERS = [
     | {"shell_wrappers", "bus"},
     {"agents", "formats"},
     {"registry", "detection", "parser", "source", "streams"}
-    | {"convert", "run", "runner", "follow", "prices", "compare", "redact"},
+    | {"launch", "process", "record", "tally", "runner"}
+    | {"convert", "run", "follow", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]

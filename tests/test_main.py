@@ -1,8 +1,10 @@
 """The group `steno`: its table, its help, its exit codes."""
 
 import gzip
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from stenograph.cli import main
 from stenograph.errors import Error, UnknownFormat
 
 COMMANDS = list(main.COMMANDS)
+LAYERS = Path(__file__).parent / "data" / "cline-sdk" / "layer1_runs.jsonl"
 
 
 def test_each_row_of_the_table_names_a_command_and_says_what_it_says():
@@ -114,18 +117,36 @@ def workplace(tmp_path, monkeypatch):
         program = tmp_path / agent
         program.write_text(f"#!/bin/sh\ncat '{recording}'\n")
         program.chmod(0o755)
+    runtime = json.loads(LAYERS.read_text().splitlines()[0])["layer1"]
+    (tmp_path / "layer1.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in runtime))
+    mine = tmp_path / "my-agent"
+    mine.write_text(f"#!/bin/sh\ncat '{tmp_path}/layer1.jsonl'\n")
+    mine.chmod(0o755)
+    envelope = {"event": "iteration.started", "sessionId": "s1", "payload": {"iteration": 1}}
+    (tmp_path / "events.jsonl").write_text(f"{json.dumps(envelope)}\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "line"), examples())
+@pytest.mark.parametrize(("name", "line"), [each for each in examples() if each[0] != "hub"])
 def test_each_example_runs(name, line, workplace):
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line], check=False, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr if "--report" not in line else "") == (0, "")
     assert done.stdout or ">" in line
+
+
+@pytest.mark.parametrize("line", [line for name, line in examples() if name == "hub"])
+def test_each_example_of_hub_is_well_formed(line):
+    """There is no hub to ask here; tests/test_hub_command.py runs the commands against one of its own."""
+    words = shlex.split(line.split(" | ")[0].split(" > ")[0])
+    group = main.steno.get_command(click.Context(main.steno), "hub")
+    command = group.get_command(click.Context(group), words[2])
+    context = command.make_context(words[2], words[3:])
+    assert words[:2] == ["steno", "hub"]
+    assert context.params
 
 
 def test_there_are_examples():

@@ -27,7 +27,7 @@ class EventParser:
 
     `cwd` is the workspace until the stream names its own. `now` gives the time of what is fed (default: the
     system's clock at each feed); "record" takes the records' own times, and the clock where none is told.
-    Raises UnknownFormat.
+    `watch` is called with every entry, ahead of the events made of it. Raises UnknownFormat.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class EventParser:
         now: Clock = None,
         profile: Profile = "standard",
         detail: bool = False,
+        watch: Callable[[Entry], None] | None = None,
     ) -> None:
         kind = stream(format)
         self._reader = kind()
@@ -48,6 +49,7 @@ class EventParser:
         self._stamp: str | None = None  # the last time that a record told of itself
         self._errors: deque[str] = deque(maxlen=_TAIL)
         self._texts: deque[str] = deque(maxlen=_TAIL)
+        self._watch = watch
         self._closed = False
 
     @property
@@ -102,6 +104,8 @@ class EventParser:
             projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
             if type(entry) is Warned and entry.channel is not None:
                 (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
+            if self._watch is not None:
+                self._watch(entry)
             if made := project(entry):
                 events += made
         projection.now = reader.now
@@ -113,7 +117,7 @@ class EventParser:
             self._stamp = _normal(told) or self._stamp
             if self._stamp:
                 return self._stamp
-        return _spell(self._now())
+        return spell(self._now())
 
     def _exit(self, code: int) -> str:
         line = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
@@ -125,7 +129,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _spell(moment: datetime) -> str:
+def spell(moment: datetime) -> str:
     """RFC 3339 in UTC, to the millisecond."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -138,4 +142,4 @@ def _normal(told: str | None) -> str | None:
         moment = datetime.fromisoformat(told)
     except ValueError:
         return None
-    return _spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

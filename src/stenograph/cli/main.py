@@ -22,6 +22,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "stenograph.cli.events:events",
         "Print what an agent does as events, one JSON object per line.",
     ),
+    "run": ("stenograph.cli.run:run", "Run an agent, and show and record what it does."),
+    "replay": ("stenograph.cli.replay:replay", "Make the events of a recorded run again."),
+    "translate": (
+        "stenograph.cli.translate:translate",
+        "Turn recorded events of one layer of the Cline SDK into another layer's, JSON lines to JSON lines.",
+    ),
+    "hub": (
+        "stenograph.cli.hub:hub",
+        "Watch a running Cline hub. Needs the extra: pip install 'stenograph[hub]'.",
+    ),
     "formats": (
         "stenograph.cli.formats:formats",
         "List the formats that can be read, by the names that --from takes.",

@@ -1,0 +1,200 @@
+"""`steno run` and `steno replay` as programs: signals, exit codes, pipes, and their own violent death."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from command import STENO
+from running import AGENTS, is_running, lines, wait_for
+from stenograph.runner import replay
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on PATH, in which a script becomes the agent `claude` by being copied there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def steno(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 30, **options}
+    return subprocess.run([STENO, *words], check=False, **given)
+
+
+def start(*words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [STENO, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def put(folder: Path, name: str) -> None:
+    shutil.copy(AGENTS / name, folder / "claude")
+
+
+def heard(folder: Path) -> bytes:
+    path = folder / "raw.jsonl"
+    return path.read_bytes() if path.exists() else b""
+
+
+def test_events_as_lines_and_exit_code_passed_on(agent: Path) -> None:
+    put(agent, "fails")
+    done = steno("run", "--out", "kept", "claude", "--model", "m", "--", "do", "it")
+    assert done.returncode == 3
+    assert done.stdout.encode() == Path("kept/events.jsonl").read_bytes()
+    assert json.loads(done.stdout.splitlines()[-1])["message"].startswith("exit code 3\n")
+    words = json.loads(Path("kept/run.json").read_bytes())["arguments"]
+    assert words == ["-p", "--output-format", "stream-json", "--verbose", "--model", "m", "--", "do it"]
+
+
+def test_killed_by_a_signal(agent: Path) -> None:
+    put(agent, "half_line")
+    assert steno("run", "claude").returncode == 128 + 9
+
+
+def test_dry_run_prints_a_command_for_the_shell(agent: Path) -> None:
+    done = steno("run", "--dry-run", "codex", "--model", "m", "--", "it's new")
+    assert done.stdout == "codex exec --json --model m -- 'it'\"'\"'s new'\n"
+    assert done.returncode == 0
+
+
+def test_standard_input_goes_to_the_agent(agent: Path) -> None:
+    put(agent, "reads")
+    done = steno("run", "--pretty", "claude", input="from a pipe\n", stdin=None)
+    assert "from a pipe" in done.stdout
+    assert "never said that it had come to its end" in done.stderr
+    silent = steno("run", "--no-stdin", "claude", input="from a pipe\n", stdin=None)
+    assert "from a pipe" not in silent.stdout
+
+
+def test_no_such_agent_and_none_installed(agent: Path) -> None:
+    assert steno("run", "clode").returncode == 2
+    missing = steno("run", "--out", "kept", "goose")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr == "steno: goose is not on PATH; is the agent installed?\n"
+    assert not Path("kept").exists()
+
+
+def test_option_behind_the_agent_goes_to_the_agent(agent: Path) -> None:
+    put(agent, "reads")
+    done = steno("run", "claude", "--out", "kept")
+    assert "arg --out" in done.stdout
+    assert "--out stands behind claude" in done.stderr
+
+
+def test_timeout(agent: Path) -> None:
+    put(agent, "polite")
+    done = steno("run", "--timeout", "1", "claude")
+    assert done.returncode == 124
+    assert json.loads(done.stdout.splitlines()[-1])["code"] == "timeout"
+    assert "its time was over" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_signals_reach_the_agent_and_end_its_group(agent: Path, number: int, code: int) -> None:
+    put(agent, "polite")
+    running = start("run", "--out", "kept", "claude")
+    wait_for(lambda: b'"child' in heard(Path("kept")).replace(b"\\", b""))
+    child = json.loads(json.loads(heard(Path("kept")).splitlines()[0])["text"])["pid"]
+    running.send_signal(number)
+    running.communicate(timeout=20)
+    assert running.returncode == code
+    assert json.loads(Path("kept/run.json").read_bytes())["stopped"] == "signal"
+    assert not is_running(child)
+
+
+def test_second_signal_kills_a_deaf_agent(agent: Path) -> None:
+    put(agent, "stubborn")
+    running = start("run", "--grace", "60", "claude")
+    child = json.loads(running.stdout.readline())["raw"]
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=20)
+    assert running.returncode == 128 + 9
+    assert not is_running(child)
+
+
+def test_killed_steno_leaves_a_readable_record(agent: Path) -> None:
+    put(agent, "ticks")
+    running = start("run", "--out", "kept", "claude")
+    wait_for(lambda: heard(Path("kept")).count(b"tick") > 20)
+    running.kill()
+    running.communicate(timeout=20)
+    kept = json.loads(Path("kept/run.json").read_bytes())
+    assert (kept["sessionId"], kept["ended"], kept["exitCode"]) == ("s1", None, None)
+    events = Path("kept/events.jsonl").read_bytes()
+    assert events.count(b"\n") > 15
+    assert lines(list(replay("kept"))).startswith(events)
+
+
+def test_closed_output_ends_the_agent_quietly(agent: Path) -> None:
+    put(agent, "ticks")
+    running = start("run", "--out", "kept", "claude")
+    running.stdout.readline()
+    running.stdout.close()
+    assert running.wait(timeout=20) == 0
+    assert running.stderr.read() == b""
+    running.stderr.close()
+    assert json.loads(Path("kept/run.json").read_bytes())["stopped"] == "abandoned"
+
+
+def test_blocked_output_does_not_hold_up_signals(agent: Path) -> None:
+    shutil.copy(AGENTS / "writes_much", agent / "much")
+    running = start("run", "--grace", "0.2", "--out", "kept", "generic", "much", "1", "8000000")
+    wait_for(lambda: len(heard(Path("kept"))) > 50_000)
+    time.sleep(0.1)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(timeout=20) == 0
+    running.communicate()
+    assert json.loads(Path("kept/run.json").read_bytes())["stopped"] == "signal"
+
+
+def test_replay_makes_the_same_file_again(agent: Path) -> None:
+    put(agent, "not_utf8")
+    steno("run", "--out", "kept", "--detail", "claude")
+    events = Path("kept/events.jsonl").read_bytes()
+    assert b"origin" in events
+    Path("kept/events.jsonl").unlink()
+    assert steno("replay", "kept").returncode == 0
+    assert Path("kept/events.jsonl").read_bytes() == events
+    assert steno("replay", "kept", "--out", "-", text=False).stdout == events
+
+
+def test_replay_check(agent: Path) -> None:
+    put(agent, "fails")
+    steno("run", "--out", "kept", "claude")
+    assert steno("replay", "--check", "kept").stdout == "kept/events.jsonl: the same 4 events\n"
+    path = Path("kept/events.jsonl")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"{}\n")
+    assert steno("replay", "--check", "kept").returncode == 1
+    path.write_bytes(whole[:-1])
+    changed = steno("replay", "--check", "kept")
+    assert (changed.returncode, changed.stderr) == (1, "kept/events.jsonl: line 4 is another one now\n")
+
+
+def test_replay_in_another_profile_needs_another_file(agent: Path) -> None:
+    put(agent, "fails")
+    steno("run", "--out", "kept", "claude")
+    refused = steno("replay", "--detail", "kept")
+    assert refused.returncode == 2
+    assert "--out" in refused.stderr
+    assert "origin" in steno("replay", "--detail", "--out", "-", "kept").stdout
+
+
+def test_replay_of_no_record(agent: Path) -> None:
+    done = steno("replay", ".")
+    assert (done.returncode, done.stderr) == (1, "steno: cannot read run.json: No such file or directory\n")
