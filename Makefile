@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := tests/data/claude/agent_background/agent_background.stdout.jsonl
 
-.PHONY: demo test lint types check laws expected bench clean
+.PHONY: demo test lint types check laws expected docs bench clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -12,7 +12,7 @@ $(VENV)/.ready: pyproject.toml
 	touch $@
 
 demo: $(VENV)/.ready ## show a recorded Claude Code run as events
-	$(BIN)/steno events --from claude --pretty $(DEMO)
+	$(BIN)/steno events --from claude --profile extended --pretty $(DEMO)
 
 test: lint types check ## everything that must hold
 
@@ -31,6 +31,9 @@ laws: $(VENV)/.ready ## the law tests over your own recordings: make laws DATA=f
 
 expected: $(VENV)/.ready ## write the expected events beside the recordings again; review the diff
 	$(BIN)/python tests/recordings.py
+
+docs: $(VENV)/.ready ## write help texts, tables and the output of snippets into the documentation again
+	$(BIN)/python scripts/docs.py
 
 bench: $(VENV)/.ready
 	$(BIN)/python bench/run.py

@@ -21,6 +21,20 @@ FOLDER = "/home/dev/app"
 
 Record = dict[str, Any]
 
+_COMMANDS = (  # few are given twice, as in real runs
+    "pytest -q tests/{0}/test_{1}.py::test_{2}_{3}",
+    "git diff --stat HEAD~{3} -- src/{0}/{1}.py",
+    "git status",
+    "rg -n 'def {0}_{1}' src/{2}",
+    "sed -n '{3},99999p' src/{0}/{1}.py",
+    "cat src/{0}/{1}.py | head -n {3}",
+    "cd src/{0} && make {1} 2>&1 | tail -{3}",
+    "ls -la src/{0}/{1}",
+    "find . -name '{0}_{1}*.py' -not -path './.venv/*'",
+    "python - <<'EOF'\nimport {0}\nprint({0}.{1}({3}))\nEOF",
+    "for f in src/{0}/*.py; do wc -l $f; done > {1}_{3}.txt",
+)
+
 _WORDS = [
     *(
         "the",
@@ -241,8 +255,8 @@ def _read(talk: Talk) -> tuple[Record, Any, Any]:
 
 
 def _bash(talk: Talk) -> tuple[Record, Any, Any]:
-    commands = ("pytest -q", "git diff --stat", "rg -n 'def {0}' src", "cat src/{0}.py", "cd src && make {0}")
-    command = talk.chance.choice(commands).format(talk.chance.choice(_WORDS))
+    words = talk.chance.choices(_WORDS, k=3)
+    command = talk.chance.choice(_COMMANDS).format(*words, talk.chance.randrange(1, 900))
     output = talk.code(30, 4500)
     details = {
         "stdout": output,

@@ -48,6 +48,7 @@ LINES = [
     (ev.Warning(message="slow"), "warning    slow"),
     (ev.System(stage="teardown", status="failed", message="gone"), "system     teardown failed: gone"),
     (ev.Unknown(json=msgspec.Raw(b'{"type":"x"}')), 'unknown    {"type":"x"}'),
+    (ev.Unknown(json=msgspec.Raw(b'"say \\"hi\\"\\u001b[0m"')), 'unknown    say "hi"␛[0m'),
 ]
 
 

@@ -76,7 +76,11 @@ class RunError(Error):
 
 
 class HubError(Error):
-    """The hub refused, speaks another version, or was lost."""
+    """The hub refused, speaks another version, or was lost; `code` is the hub's own word for it."""
+
+    def __init__(self, message: str, *, code: str | None = None, where: Place | None = None) -> None:
+        super().__init__(message, where=where)
+        self.code = code
 
 
 class MissingExtra(Error, ImportError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
+_UNCLEAN = re.compile(r"//|/\.\.?(?:/|\Z)")
 _LAST_LINE = 2**63 - 1  # what the JSON encoder can write
 
 
@@ -15,7 +16,7 @@ def is_absolute(path: str) -> bool:
 
 def clean(path: str) -> str:
     """A POSIX-absolute path without `.`, `..`, doubled and trailing slashes; any other stays as written."""
-    if not path.startswith("/"):
+    if path[:1] != "/" or not (path.endswith("/") or _UNCLEAN.search(path)):
         return path
     kept: list[str] = []
     for part in path.split("/"):

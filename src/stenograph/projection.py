@@ -338,7 +338,7 @@ class Projection:
 
     def usage(self, tokens: event.Tokens, cost: float | None) -> Iterator[Event]:
         """One usage event, unless nothing was used."""
-        if any((tokens.uncached_input, tokens.cached_input, tokens.output, tokens.reasoning)) or cost:
+        if any((tokens.uncached_input, tokens.cached_input, tokens.output, tokens.reasoning)):
             yield event.Usage(tokens=tokens, cost=cost)
 
     def warned(self, entry: model.Warned) -> Iterable[Event]:

@@ -7,11 +7,12 @@ command with the original text. Rules: docs/shell.md.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from stenograph.shell_line import Line
+from stenograph.shell_line import KNOWN, Line
 from stenograph.shell_syntax import Statement, Syntax, command_words, parse
 from stenograph.shell_words import Unclear, Word
 from stenograph.shell_wrappers import destination
@@ -80,6 +81,9 @@ def leading_cd(command: str) -> str | None:
     """The PATH of a command that is `cd PATH` or begins with `cd PATH &&`, where PATH is a plain literal."""
     if "cd" not in command:
         return None
+    plain = _PLAIN_CD.match(command)
+    if plain:
+        return plain[1] or plain[2]
     try:
         syntax = parse(command)
         return _leading_cd(syntax, syntax.root)
@@ -92,7 +96,8 @@ def moves_directory(command: str) -> bool:
 
     Of a text that cannot be parsed the answer is yes when one of the words stands in it.
     """
-    if _MOVE.search(command) is None:
+    words = len(_MOVE.findall(command))
+    if words == 0 or (words == 1 and leading_cd(command) is not None):
         return False
     try:
         syntax = parse(command)
@@ -104,6 +109,10 @@ def moves_directory(command: str) -> bool:
         return True
 
 
+_LEAD = r"[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t]*&&[ \t]*"
+_FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([\w./+-]+)(?=[ \t\n;|&]|$)", re.ASCII)
+"""The first word behind a `cd PATH &&`, when all of that is plain."""
+_PLAIN_CD = re.compile(rf"{_LEAD}(?=\S)|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII)
 _MOVE = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
@@ -124,7 +133,11 @@ def _ended_with_one(exit_code: int | None, text: str) -> bool:
     return codes[-1:] == ["1"]
 
 
+@lru_cache(maxsize=128)  # agents run the same few commands again and again
 def _understood(command: str, base: str | None, workspace: str | None) -> Line | None:
+    first = _FIRST.match(command)
+    if first and first[2].rpartition("/")[2] not in KNOWN:
+        return None
     line = Line(base, workspace)
     try:
         line.script(command)

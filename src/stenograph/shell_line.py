@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 from stenograph.paths import resolve
 from stenograph.shell_programs import PROGRAMS, Act, Found, Stretch
 from stenograph.shell_syntax import Statement, Syntax, command_words, parse, stages, statements
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell_words import LITERAL, Unclear, Word, word
 from stenograph.shell_wrappers import destination, script, unwrap
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+
+_QUOTES = r"'[^'\n]*'|\"[^\"\\$`\n]*\""
+_WORD = re.compile(rf"(?:[\w./:@%+,=-]|{_QUOTES})+", re.ASCII)
+_SIMPLE = re.compile(rf"[ \t]*[\w./:@%+,-]+(?:[ \t]+(?:[\w./:@%+,=-]|{_QUOTES})+)*[ \t]*\n?", re.ASCII)
+"""One command of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
+_SHORT = 4096
+
+KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
+"""What a line can begin with that is understood: a first word outside makes the whole line one command."""
 _DEPTH = 40  # parentheses, braces and scripts inside one another
 _SET = re.compile(r"-[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?(?: -[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?)*")
 
@@ -31,6 +40,9 @@ class Line:
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
+        if len(text) < _SHORT and _SIMPLE.fullmatch(text):
+            self._run([word(source) for source in _WORD.findall(text)], "", piped=False, inside=False)
+            return
         syntax = parse(text)
         if syntax.root.has_error:
             raise Unclear
@@ -93,14 +105,17 @@ class Line:
         return None
 
     def _command(self, syntax: Syntax, statement: Statement, *, piped: bool, inside: bool) -> Stretch | None:
-        """One simple command; the lines of its input that it passes on, where that is certain."""
         words = command_words(syntax, statement)
+        return self._run(words, statement.operator, piped=piped, inside=inside)
+
+    def _run(self, words: list[Word], operator: str, *, piped: bool, inside: bool) -> Stretch | None:
+        """One simple command; the lines of its input that it passes on, where that is certain."""
         name, at = unwrap(words)
         self.last = name
         if name in _SHELLS:
             self._shell(words, at, inside=inside)
         elif name == "cd":
-            self._cd(words[at:], statement.operator)
+            self._cd(words[at:], operator)
         elif name == "set":
             self._set(words[at:])
         elif name not in ("true", ":"):

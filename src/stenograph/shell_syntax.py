@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -57,6 +58,7 @@ class Syntax:
         return b" " in gap or b"\t" in gap
 
 
+@lru_cache(maxsize=8)  # one command is asked about three times: what it does, and where it moves
 def parse(text: str) -> Syntax:
     """The tree of a shell text; raises Unclear when it is too long, no text, or takes too much work."""
     try:

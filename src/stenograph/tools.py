@@ -54,7 +54,8 @@ def text(source: Any, keys: tuple[str, ...]) -> str | None:
 def line(source: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     """The first of the keys that holds a line number."""
     for key in keys:
-        number = paths.to_line(source.get(key))
+        told = source.get(key)
+        number = None if told is None else paths.to_line(told)
         if number is not None:
             return number
     return None
@@ -89,9 +90,9 @@ def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]
     path = text(source, tool.path)
     if path is None:
         return None
-    start, end = paths.line_range(
-        line(source, tool.start), end=line(source, tool.end), count=line(source, tool.count)
-    )
+    start, end, count = line(source, tool.start), line(source, tool.end), line(source, tool.count)
+    if end is not None or count is not None:
+        start, end = paths.line_range(start, end=end, count=count)
     return [event.Read(path=resolve(path), start_line=start, end_line=end)]
 
 

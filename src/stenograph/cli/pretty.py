@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stenograph import event as ev
+from stenograph import jsonio
 from stenograph.cli.terminal import clean, cut_front, fold, width
 
 _KIND_WIDTH = 9
@@ -140,8 +141,15 @@ def _text(event: ev.Event, room: int) -> str:
         case ev.System(stage=stage, status=status, message=text):
             return f"{stage} {status}: {text}"
         case ev.Unknown(json=raw):
-            return bytes(memoryview(raw)[: 64 * room]).decode("utf-8", "replace")
+            return _raw(memoryview(raw), 64 * room)
     return ""
+
+
+def _raw(json: memoryview, limit: int) -> str:
+    """The beginning of a JSON value as it is written, or the text that it holds."""
+    if bytes(json[:1]) == b'"':
+        return str(jsonio.loads(bytes(json)))
+    return bytes(json[:limit]).decode("utf-8", "replace")
 
 
 def _usage(event: ev.Usage) -> str:
