@@ -202,9 +202,17 @@ class Projection:
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
         """Record a call; its events come with its result."""
-        tool = self.tool(entry.tool)
-        self.open(Call(entry, tool, tools.draft(tool, entry.input, self.resolve) if tool else None))
+        self.open(self.call(entry))
         return ()
+
+    def call(self, entry: ToolCalled) -> Call:
+        """A call with the events that its input asks for."""
+        tool = self.tool(entry.tool)
+        return Call(entry, tool, self.draft(tool, entry.input) if tool else None)
+
+    def draft(self, tool: Tool, source: Any) -> list[Event] | None:
+        """The events of a call, without success; None when its input lacks what the tool needs."""
+        return tools.draft(tool, source, self.resolve)
 
     def open(self, call: Call) -> None:
         """Keep a call until it is answered."""
@@ -238,9 +246,9 @@ class Projection:
 
     def restated(self, entry: ToolReturned, name: str) -> Call:
         """The call that a result tells of, when its start was missed."""
-        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
-        tool = self.tool(name)
-        return Call(told, tool, tools.draft(tool, entry.input, self.resolve) if tool else None)
+        return self.call(
+            ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
+        )
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call whose result has come."""
@@ -266,19 +274,33 @@ class Projection:
         """One event of a call with its success; a command may turn out to be reads, searches and lists."""
         if isinstance(made, event.Command):
             exit_code = entry.exit_code if entry else None
-            return self.commanded(made.command, ok, exit_code, entry.output if entry else None)
+            return self.commanded(made, ok, exit_code, entry.output if entry else None)
         if ok is not None:
             msgspec.structs.force_setattr(made, "is_success", ok)
         return [made]
 
-    def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
-        """What a shell command was, by what it asks for."""
-        return tools.shell_events(
-            command, base=self.base(), workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+    def commanded(
+        self, made: event.Command, ok: bool | None, exit_code: int | None, output: Any
+    ) -> list[Event]:
+        """What a shell command was, by what it asks for; its folder is told when it is not the workspace."""
+        folder = made.working_directory
+        events = tools.shell_events(
+            made.command,
+            base=folder or self.base(),
+            workspace=self.cwd,
+            ok=ok,
+            exit_code=exit_code,
+            output=output,
         )
+        for done in events:
+            if folder and folder != self.cwd and isinstance(done, event.Command):
+                msgspec.structs.force_setattr(done, "working_directory", folder)
+        return events
 
     def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a tool outside the table, or of a malformed call, at its result."""
+        if call.entry.raw is entry.raw:
+            return [event.Unknown(json=entry.raw.raw())]
         parts = {"tool_use": call.entry.raw.raw(), "tool_result": entry.raw.raw()}
         return [event.Unknown(json=jsonio.raw(parts))]
 

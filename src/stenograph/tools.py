@@ -37,6 +37,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[str, ...] = QUERY
     scope: tuple[str, ...] = SCOPE
     command: tuple[str, ...] = COMMAND
+    folder: tuple[str, ...] = ()
     name: tuple[str, ...] = SKILL
 
 
@@ -76,8 +77,9 @@ def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
             path = text(source, tool.scope)
             return [event.List(path=resolve(path) if path else None)]
         case "command":
-            command = text(source, tool.command)
-            return [event.Command(command=command)] if command else None
+            command, folder = text(source, tool.command), text(source, tool.folder)
+            there = resolve(folder) if folder else None
+            return [event.Command(command=command, working_directory=there)] if command else None
         case "skill":
             return skill(tool, source, resolve)
         case _:
