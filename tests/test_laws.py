@@ -29,6 +29,12 @@ def test_the_events_are_the_expected_ones(recording: Recording, profile: str) ->
     assert lines(play(recording, profile=profile)) == recording.expected(profile).read_bytes()
 
 
+@pytest.mark.parametrize("recording", OURS, ids=lambda recording: recording.name)
+def test_only_claude_and_cline_have_two_profiles(recording: Recording) -> None:
+    if recording.format.split("-")[0] not in ("claude", "cline"):
+        assert recording.expected("standard").read_bytes() == recording.expected("extended").read_bytes()
+
+
 @each
 @each_profile
 def test_events_do_not_depend_on_chunks(recording: Recording, profile: str) -> None:

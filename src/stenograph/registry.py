@@ -11,6 +11,7 @@ from stenograph.reader import Reader
 STREAMS = {
     "claude-stream": "stenograph.agents.claude.stream:ClaudeStream",
     "cline-stream": "stenograph.agents.cline.stream:ClineStream",
+    "codex-exec": "stenograph.agents.codex:CodexExec",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""
