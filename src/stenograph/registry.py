@@ -12,6 +12,8 @@ STREAMS = {
     "claude-stream": "stenograph.agents.claude.stream:ClaudeStream",
     "cline-stream": "stenograph.agents.cline.stream:ClineStream",
     "codex-exec": "stenograph.agents.codex:CodexExec",
+    "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
+    "kilo-stream": "stenograph.agents.opencode:KiloStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""
