@@ -14,6 +14,7 @@ STREAMS = {
     "codex-exec": "stenograph.agents.codex:CodexExec",
     "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
     "kilo-stream": "stenograph.agents.opencode:KiloStream",
+    "pi-stream": "stenograph.agents.pi:PiStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""
