@@ -31,7 +31,7 @@ PATCH = ("patch", "patchText", "diff", "content", "input")
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """What one tool does, and the input keys that say what to: of each tuple the first usable one counts."""
 
-    does: Literal["read", "write", "patch", "search", "list", "command", "skill", "silent", "other"]
+    does: Literal["read", "write", "patch", "search", "list", "command", "skill", "agent", "silent", "other"]
     path: tuple[str, ...] = PATH
     start: tuple[str, ...] = START
     end: tuple[str, ...] = END

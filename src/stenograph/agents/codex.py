@@ -152,12 +152,6 @@ class CodexExec(Reader):
             return 10 if word(members(record.get("msg")).get("type")) else 0
         return 10 if kind in (*_STARTS, *_TURNS, *_ITEMS) else super().score(record)
 
-    def begin(self, record: dict[str, Any]) -> None:
-        """A later thread's id takes the place of an earlier one's."""
-        told = members(record.get("msg")) if "msg" in record else record
-        if told.get("type") in (*_STARTS, "session_configured"):
-            self.session_id = text(told, ("thread_id", "session_id")) or self.session_id
-
     def kind(self, record: dict[str, Any]) -> str:
         """The type; of the oldest records `msg/` and the type inside."""
         if "type" in record:
@@ -170,9 +164,15 @@ class CodexExec(Reader):
         """Every run whose standard input is no terminal says that it waits for more."""
         return None if line == _WAITING else line
 
-    @on(*_STARTS, "item.updated")
-    def consumed(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """The session's id is taken already; an item's progress is told again at its end."""
+    @on(*_STARTS)
+    def thread(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A thread began; a later one's id takes the place of an earlier one's."""
+        self.session_id = text(record, ("thread_id", "session_id")) or self.session_id
+        return ()
+
+    @on("item.updated")
+    def updated(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """An item's progress, told again at its end."""
         return ()
 
     @on("turn.started", "msg/task_started")
@@ -242,7 +242,6 @@ class CodexExec(Reader):
         yield Prompted(text=word(record.get("prompt")) or "")
 
     @on(
-        "msg/session_configured",
         "msg/task_complete",
         "msg/user_message",
         "msg/agent_message_delta",
@@ -258,6 +257,11 @@ class CodexExec(Reader):
     def housekeeping(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What other records say whole, plans, and the program's own doings."""
         return ()
+
+    @on("msg/session_configured")
+    def configured(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The session's id, where it is told at all."""
+        return self.thread(record["msg"])
 
     @on("msg/agent_message")
     def message(self, record: dict[str, Any]) -> Iterable[Entry]:

@@ -9,10 +9,12 @@ no record, a question is drawn on standard output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from stenograph import jsonio, model
+import msgspec
+
+from stenograph import event, jsonio
 from stenograph.event import Event, Tokens
 from stenograph.fields import amount, count, members, moment, whole, word
 from stenograph.model import Entry, Failed, Part, Said, Spent, Thought, ToolReturned
@@ -20,6 +22,9 @@ from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
 from stenograph.tools import PATH, Tool, text
+
+_IDS = ("sessionId", "session_id", "agentId", "agent_id", "id")
+_NAMES = ("name", "agent", "subagent", "agentType", "description", "subagent_type")
 
 TOOLS = {
     "read": Tool(does="read"),
@@ -35,8 +40,8 @@ TOOLS = {
     "bash": Tool(does="command", folder=("workdir",)),
     "background_process": Tool(does="command"),
     "skill": Tool(does="skill"),
-    "task": Tool(does="other"),
-    "agent_manager": Tool(does="other"),
+    "task": Tool(does="agent", name=_NAMES),
+    "agent_manager": Tool(does="agent", name=_NAMES),
     "todo": Tool(does="silent"),
     "todowrite": Tool(does="silent"),
     "todoread": Tool(does="silent"),
@@ -48,8 +53,6 @@ KILO_TOOLS = {**TOOLS, "codesearch": Tool(does="search")}
 
 _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
-_IDS = ("sessionId", "session_id", "agentId", "agent_id", "id")
-_NAMES = ("name", "agent", "subagent", "agentType", "description", "subagent_type")
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
 
@@ -65,7 +68,7 @@ class OpenCodeProjection(Projection):
         call = super().restated(entry, name)
         if call.tool is None or call.tool.does != "read":
             return call
-        shown = members(members(entry.details).get("display"))
+        shown = members(members(entry.details.value()).get("display"))
         if shown.get("type") == "directory":
             call.events = self.draft(_LIST, entry.input)
         elif isinstance(entry.output, str) and entry.output.startswith("<file>"):
@@ -74,28 +77,28 @@ class OpenCodeProjection(Projection):
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call, all of it known now."""
-        if call.tool and call.tool.does == "other":
-            return list(self._delegated(call, entry)) or self.unmapped(call, entry)
-        if call.tool and call.tool.does == "skill" and word(members(entry.details).get("dir")):
-            call.events = self.draft(call.tool, {**members(entry.input), "dir": entry.details["dir"]})
+        if call.tool and call.tool.does == "skill":
+            told = {"dir": members(entry.details.value()).get("dir"), **members(entry.input)}
+            call.events = self.draft(call.tool, told)
         if call.events is None and call.entry.tool == "background_process":
             return []
         return super().answered(call, entry)
 
-    def _delegated(self, call: Call, entry: ToolReturned) -> Iterator[Event]:
-        """A subagent's start and end, or only that it failed; nothing when nobody is named."""
-        agent = text(entry.details, ("sessionId",)) or text(
-            entry.input, ("sessionId", "session_id", "agentId")
-        )
-        name = text(entry.input, _NAMES)
-        if agent is None and name is None:
-            return
-        if entry.ok is False:
-            yield from self.delegated(model.Delegated(action="subagent_failed", id=agent, name=name))
-            return
-        yield from self.delegated(model.Delegated(action="subagent_started", id=agent, name=name))
-        if entry.ok:
-            yield from self.delegated(model.Delegated(action="subagent_completed", id=agent, name=name))
+    def subagent(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """A subagent's start and end; what names nobody is unknown."""
+        named = self.orchestrated("subagent_started", call, entry)
+        if named.subagent_id is named.subagent_name is None:
+            return self.unmapped(call, entry)
+        return super().subagent(call, entry)
+
+    def orchestrated(
+        self, action: event.Action, call: Call, entry: ToolReturned | None
+    ) -> event.Orchestration:
+        """One step of a subagent, which is a session of its own."""
+        made = super().orchestrated(action, call, entry)
+        told = entry.details.value() if entry else None
+        agent = text(told, ("sessionId",)) or text(call.entry.input, _IDS)
+        return msgspec.structs.replace(made, subagent_id=agent)
 
 
 class KiloProjection(OpenCodeProjection):
@@ -123,8 +126,7 @@ class OpenCodeStream(Reader):
 
     def begin(self, record: dict[str, Any]) -> None:
         """The first session id stays."""
-        if self.session_id is None:
-            self.session_id = text(record, ("sessionID", "session_id", "sessionId"))
+        self.session_id = text(record, ("sessionID", "session_id", "sessionId"))
 
     def time(self, record: dict[str, Any]) -> str | None:
         """`timestamp`, in milliseconds."""
@@ -168,7 +170,7 @@ class OpenCodeStream(Reader):
             input=next((state[key] for key in ("input", "arguments") if key in state), None),
             ok=_verdict(word(state.get("status")), details if name.lower() == "bash" else {}),
             output=text(state, ("output", "error")),
-            details=details,
+            details=Part(self.unit.data, ("part", "state", "metadata")),
             exit_code=whole(details.get("exit")),
             duration_ms=_duration(members(state.get("time"))),
             raw=Part(self.unit.data),

@@ -113,7 +113,7 @@ class PiStream(Reader):
 
     def begin(self, record: dict[str, Any]) -> None:
         """The first record names the session."""
-        if self.session_id is None and record.get("type") == "session":
+        if record.get("type") == "session":
             self.session_id = text(record, ("id", "sessionId", "session_id"))
 
     def time(self, record: dict[str, Any]) -> str | None:
@@ -151,8 +151,9 @@ class PiStream(Reader):
         yield Said(text=texts)
         usage = members(told.get("usage"))
         yield Spent(tokens=_tokens(usage), cost=amount(members(usage.get("cost")).get("total")))
-        fault = _fault(word(told.get("stopReason")), word(told.get("errorMessage")))
-        self._fault = self.placed(fault, self.time(record)) if fault else None
+        self._fault = _fault(word(told.get("stopReason")), word(told.get("errorMessage")))
+        if self._fault:
+            self._fault.place = self.place(record)
 
     @on("tool_execution_start")
     def tool_start(self, record: dict[str, Any]) -> Iterable[Entry]:

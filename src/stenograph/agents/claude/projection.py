@@ -11,7 +11,7 @@ from stenograph import event, jsonio, model, paths, shell
 from stenograph.event import Event
 from stenograph.fields import amount, members
 from stenograph.model import Entry, Noticed, Prompted, ToolCalled, ToolReturned
-from stenograph.projection import Call, Held, Projection
+from stenograph.projection import Call, Projection
 from stenograph.tools import Tool, draft, line, printed, shell_events, text
 
 _PATH = ("file_path", "filePath", "path")
@@ -158,8 +158,7 @@ class ClaudeProjection(Projection):
     def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """At a failed `result`, an API error's held text that it repeats is dropped."""
         if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
-            for held in self._held.values():
-                _drop_fault(held, entry.text)
+            self.drop_fault(entry.text)
         return super().ahead(entry, gave=gave)
 
     def ended(self, entry: model.Ended) -> Iterable[Event]:
@@ -368,11 +367,6 @@ def _skill_folder(entry: Entry) -> str | None:
     if not isinstance(entry, Prompted) or not entry.text.startswith(_SKILL_FOLDER):
         return None
     return entry.text[len(_SKILL_FOLDER) :].split("\n", 1)[0].strip() or None
-
-
-def _drop_fault(held: Held, told: str | None) -> None:
-    if held.fault and "\n\n".join(held.texts) == told:
-        held.texts.clear()
 
 
 def _retry(record: dict[str, Any]) -> str:
