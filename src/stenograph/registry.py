@@ -15,6 +15,7 @@ STREAMS = {
     "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
     "kilo-stream": "stenograph.agents.opencode:KiloStream",
     "pi-stream": "stenograph.agents.pi:PiStream",
+    "gemini-stream": "stenograph.agents.gemini:GeminiStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""
