@@ -31,6 +31,15 @@ def members(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def grown(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Running totals as the counts of their last step; one that has shrunk began anew."""
+    return {name: _step(count(value), count(before.get(name))) for name, value in now.items()}
+
+
+def _step(now: int | None, before: int | None) -> int | None:
+    return now if now is None or before is None or now < before else now - before
+
+
 def moment(value: Any) -> str | None:
     """A point in time, RFC 3339: as it is written, or from milliseconds since 1970."""
     if isinstance(value, str):

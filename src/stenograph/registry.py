@@ -16,6 +16,7 @@ STREAMS = {
     "kilo-stream": "stenograph.agents.opencode:KiloStream",
     "pi-stream": "stenograph.agents.pi:PiStream",
     "gemini-stream": "stenograph.agents.gemini:GeminiStream",
+    "qwen-stream": "stenograph.agents.qwen:QwenStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""

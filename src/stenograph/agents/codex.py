@@ -16,7 +16,7 @@ from typing import Any
 
 from stenograph import event, model
 from stenograph.event import Event, Tokens
-from stenograph.fields import count, members, whole, word
+from stenograph.fields import count, grown, members, whole, word
 from stenograph.model import (
     Ended,
     Entry,
@@ -299,7 +299,7 @@ class CodexExec(Reader):
         if before is None and isinstance(last, dict):
             yield Spent(tokens=_tokens(last))
         else:
-            yield Spent(tokens=_tokens({name: _grown(total, before or {}, name) for name in total}))
+            yield Spent(tokens=_tokens(grown(total, before or {})))
 
     @on("msg/error")
     def old_error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -371,11 +371,6 @@ def _item(msg: dict[str, Any]) -> dict[str, Any]:
     if msg.get("success") is False:
         item["status"] = "failed"
     return item
-
-
-def _grown(total: dict[str, Any], before: dict[str, Any], name: str) -> Any:
-    now, then = count(total.get(name)), count(before.get(name))
-    return total.get(name) if now is None or then is None else max(0, now - then)
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stenograph import jsonio
+from stenograph import blocks, jsonio
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
 from stenograph.event import Tokens
@@ -86,25 +86,13 @@ class ClaudeStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
-        thread = _thread(record)
+        thread = blocks.thread(record)
         message = record.get("message")
-        blocks = _blocks(message)
-        if blocks is None or not isinstance(message, dict):
+        found = blocks.content(message)
+        if found is None or not isinstance(message, dict):
             yield self._odd(thread)
             return
-        thoughts: list[str] = []
-        texts: list[str] = []
-        deeds: list[tuple[int, Any]] = []
-        for position, block in enumerate(blocks):
-            kind = block.get("type") if isinstance(block, dict) else None
-            if kind == "text" and isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif kind == "thinking" and isinstance(block.get("thinking"), str):
-                thoughts.append(block["thinking"])
-            elif kind == "redacted_thinking":
-                thoughts.append("")
-            else:
-                deeds.append((position, block))
+        thoughts, texts, deeds = blocks.sort(found)
         name = word(message.get("id"))
         if thoughts or not texts:
             yield Thought(text="".join(thoughts), message=name, thread=thread)
@@ -117,7 +105,7 @@ class ClaudeStream(Reader):
     def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
         part = Part(self.unit.data, ("message", "content", position))
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = blocks.kind(block)
         if kind in _CALLS and (call := word(block.get("id"))):
             tool = block.get("name")
             known = isinstance(tool, str) and "input" in block
@@ -134,18 +122,18 @@ class ClaudeStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        thread = _thread(record)
-        blocks = _blocks(record.get("message"))
-        if blocks is None:
+        thread = blocks.thread(record)
+        found = blocks.content(record.get("message"))
+        if found is None:
             yield self._odd(thread)
             return
-        alone = len(blocks) == 1 or _results(blocks) == 1
+        alone = len(found) == 1 or _results(found) == 1
         synthetic = record.get("isSynthetic") is True
-        if not blocks:
+        if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        for position, block in enumerate(blocks):
+        for position, block in enumerate(found):
             part = Part(self.unit.data, ("message", "content", position))
-            kind = block.get("type") if isinstance(block, dict) else None
+            kind = blocks.kind(block)
             if kind == "tool_result":
                 yield _result(record, block, part, thread, alone)
             elif kind == "text" and isinstance(block.get("text"), str):
@@ -222,8 +210,8 @@ def _result(
     )
 
 
-def _results(blocks: list[Any]) -> int:
-    return sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+def _results(found: list[Any]) -> int:
+    return sum(blocks.kind(block) == "tool_result" for block in found)
 
 
 def _names(told: Any, name: str | None) -> bool:
@@ -247,18 +235,6 @@ def _not_run(metas: Any, name: str | None) -> bool:
         if isinstance(meta, dict) and meta.get("id") == name and word(meta.get("non_execution_kind")):
             return True
     return False
-
-
-def _thread(record: dict[str, Any]) -> str | None:
-    return word(record.get("parent_tool_use_id"))
-
-
-def _blocks(message: Any) -> list[Any] | None:
-    """A message's blocks; a string is one block of text."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else None
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:
