@@ -17,6 +17,7 @@ STREAMS = {
     "pi-stream": "stenograph.agents.pi:PiStream",
     "gemini-stream": "stenograph.agents.gemini:GeminiStream",
     "qwen-stream": "stenograph.agents.qwen:QwenStream",
+    "goose-stream": "stenograph.agents.goose:GooseStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""

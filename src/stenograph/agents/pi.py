@@ -30,7 +30,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.tools import Tool, text
+from stenograph.tools import Tool, printed, text
 
 TOOLS = {
     "read": Tool(does="read"),
@@ -167,7 +167,7 @@ class PiStream(Reader):
     def tool_end(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call's result."""
         yield from self._settled()
-        output = _parts(members(record.get("result")).get("content"))[1]
+        output = printed(members(record.get("result")).get("content"))
         found = _EXIT.search(output[-100:]) if record.get("isError") is True else None
         yield ToolReturned(
             id=word(record.get("toolCallId")),

@@ -10,7 +10,7 @@ requests included. A run that stops at its turn limit or is interrupted ends wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from stenograph import blocks, jsonio
@@ -31,7 +31,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.tools import Tool, text
+from stenograph.tools import Tool, printed, text
 
 _PATH = ("file_path", "absolute_path", "notebook_path", "path")
 
@@ -188,7 +188,7 @@ class QwenStream(Reader):
 
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
-    failed, output = block.get("is_error"), "".join(_texts(block))
+    failed, output = block.get("is_error"), printed(block.get("content"))
     found = _SHEET.search(output) if output.startswith("Command: ") else None
     return ToolReturned(
         id=word(block.get("tool_use_id")),
@@ -198,13 +198,6 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
         raw=part,
         thread=thread,
     )
-
-
-def _texts(block: dict[str, Any]) -> Iterator[str]:
-    for told in blocks.content(block) or ():
-        found = text(told, ("text",))
-        if found:
-            yield found
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens:
