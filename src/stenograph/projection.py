@@ -19,6 +19,12 @@ from stenograph.notes import Kind, Report
 from stenograph.paths import resolve
 from stenograph.tools import Tool
 
+_SUCCESS: dict[event.Action, bool | None] = {
+    "subagent_started": None,
+    "subagent_completed": True,
+    "subagent_failed": False,
+}
+
 
 class Held(msgspec.Struct, gc=False):
     """The pieces of one message that may still grow, with the place and time of the last one."""
@@ -44,6 +50,8 @@ class Projection:
 
     tools: ClassVar[Mapping[str, Tool]] = {}
     ignore_case: ClassVar[bool] = False
+    glue: ClassVar[str] = "\n\n"
+    """What stands between the pieces of one message that came in several records."""
 
     def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
         self.report = Report()
@@ -189,10 +197,16 @@ class Projection:
             stamp |= {"origin": held.origin, "subagent": thread}
         events: list[Event] = []
         if held.thoughts:
-            events.append(event.Reasoning(message="\n\n".join(held.thoughts), **stamp))
+            events.append(event.Reasoning(message=self.glue.join(held.thoughts), **stamp))
         if held.texts:
-            events.append(event.Agent(message="\n\n".join(held.texts), **stamp))
+            events.append(event.Agent(message=self.glue.join(held.texts), **stamp))
         return events
+
+    def drop_fault(self, told: str | None) -> None:
+        """Forget the held text of an API error that an error of the same text is about to repeat."""
+        for held in self._held.values():
+            if held.fault and self.glue.join(held.texts) == told:
+                held.texts.clear()
 
     # Calls and their results.
 
@@ -201,10 +215,21 @@ class Projection:
         return self.tools.get(name.lower() if self.ignore_case else name)
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
-        """Record a call; its events come with its result."""
+        """Record a call; its events come with its result, but a subagent starts at once."""
+        call = self.call(entry)
+        self.open(call)
+        if call.tool is None or call.tool.does != "agent" or call.events is None:
+            return ()
+        return self.detailed([self.orchestrated("subagent_started", call, None)], call, None)
+
+    def call(self, entry: ToolCalled) -> Call:
+        """A call with the events that its input asks for."""
         tool = self.tool(entry.tool)
-        self.open(Call(entry, tool, tools.draft(tool, entry.input, self.resolve) if tool else None))
-        return ()
+        return Call(entry, tool, self.draft(tool, entry.input) if tool else None)
+
+    def draft(self, tool: Tool, source: Any) -> list[Event] | None:
+        """The events of a call, without success; None when its input lacks what the tool needs."""
+        return tools.draft(tool, source, self.resolve)
 
     def open(self, call: Call) -> None:
         """Keep a call until it is answered."""
@@ -238,14 +263,16 @@ class Projection:
 
     def restated(self, entry: ToolReturned, name: str) -> Call:
         """The call that a result tells of, when its start was missed."""
-        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
-        tool = self.tool(name)
-        return Call(told, tool, tools.draft(tool, entry.input, self.resolve) if tool else None)
+        return self.call(
+            ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
+        )
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call whose result has come."""
         if call.events is None:
             return self.unmapped(call, entry)
+        if call.tool and call.tool.does == "agent":
+            return self.subagent(call, entry)
         if len(call.events) == 1:
             return self.settled(call.events[0], self.verdicts(call.events, entry)[0], entry, 0)
         return [
@@ -255,6 +282,23 @@ class Projection:
             )
             for done in self.settled(made, ok, entry, position)
         ]
+
+    def subagent(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """A subagent's end; where only its end was told, its start just ahead, unless it failed."""
+        if entry.ok is False:
+            return [self.orchestrated("subagent_failed", call, entry)]
+        alone = call.entry.raw is entry.raw
+        events: list[Event] = [self.orchestrated("subagent_started", call, entry)] if alone else []
+        return [*events, self.orchestrated("subagent_completed", call, entry)] if entry.ok else events
+
+    def orchestrated(
+        self, action: event.Action, call: Call, entry: ToolReturned | None
+    ) -> event.Orchestration:
+        """A step of the subagent that a call started: its id is the call's, its name stands in the input."""
+        name = tools.text(call.entry.input, call.tool.name) if call.tool else None
+        return event.Orchestration(
+            action=action, subagent_id=call.entry.id, subagent_name=name, is_success=_SUCCESS[action]
+        )
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
         """One verdict for each event of a call: each item's own, where they pair one to one."""
@@ -266,19 +310,33 @@ class Projection:
         """One event of a call with its success; a command may turn out to be reads, searches and lists."""
         if isinstance(made, event.Command):
             exit_code = entry.exit_code if entry else None
-            return self.commanded(made.command, ok, exit_code, entry.output if entry else None)
+            return self.commanded(made, ok, exit_code, entry.output if entry else None)
         if ok is not None:
             msgspec.structs.force_setattr(made, "is_success", ok)
         return [made]
 
-    def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
-        """What a shell command was, by what it asks for."""
-        return tools.shell_events(
-            command, base=self.base(), workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+    def commanded(
+        self, made: event.Command, ok: bool | None, exit_code: int | None, output: Any
+    ) -> list[Event]:
+        """What a shell command was, by what it asks for; its folder is told when it is not the workspace."""
+        folder = made.working_directory
+        events = tools.shell_events(
+            made.command,
+            base=folder or self.base(),
+            workspace=self.cwd,
+            ok=ok,
+            exit_code=exit_code,
+            output=output,
         )
+        for done in events:
+            if folder and folder != self.cwd and isinstance(done, event.Command):
+                msgspec.structs.force_setattr(done, "working_directory", folder)
+        return events
 
     def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a tool outside the table, or of a malformed call, at its result."""
+        if call.entry.raw is entry.raw:
+            return [event.Unknown(json=entry.raw.raw())]
         parts = {"tool_use": call.entry.raw.raw(), "tool_result": entry.raw.raw()}
         return [event.Unknown(json=jsonio.raw(parts))]
 
@@ -327,9 +385,11 @@ class Projection:
 
     def delegated(self, entry: model.Delegated) -> Iterable[Event]:
         """A subagent's start or end."""
-        success = {"subagent_completed": True, "subagent_failed": False}.get(entry.action)
         yield event.Orchestration(
-            action=entry.action, subagent_id=entry.id, subagent_name=entry.name, is_success=success
+            action=entry.action,
+            subagent_id=entry.id,
+            subagent_name=entry.name,
+            is_success=_SUCCESS[entry.action],
         )
 
     def spent(self, entry: model.Spent) -> Iterable[Event]:

@@ -11,6 +11,13 @@ from stenograph.reader import Reader
 STREAMS = {
     "claude-stream": "stenograph.agents.claude.stream:ClaudeStream",
     "cline-stream": "stenograph.agents.cline.stream:ClineStream",
+    "codex-exec": "stenograph.agents.codex:CodexExec",
+    "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
+    "kilo-stream": "stenograph.agents.opencode:KiloStream",
+    "pi-stream": "stenograph.agents.pi:PiStream",
+    "gemini-stream": "stenograph.agents.gemini:GeminiStream",
+    "qwen-stream": "stenograph.agents.qwen:QwenStream",
+    "goose-stream": "stenograph.agents.goose:GooseStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""

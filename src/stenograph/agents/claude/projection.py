@@ -9,8 +9,9 @@ import msgspec
 
 from stenograph import event, jsonio, model, paths, shell
 from stenograph.event import Event
+from stenograph.fields import amount, members
 from stenograph.model import Entry, Noticed, Prompted, ToolCalled, ToolReturned
-from stenograph.projection import Call, Held, Projection
+from stenograph.projection import Call, Projection
 from stenograph.tools import Tool, draft, line, printed, shell_events, text
 
 _PATH = ("file_path", "filePath", "path")
@@ -114,12 +115,9 @@ class ClaudeProjection(Projection):
 
     def duration(self, entry: ToolReturned) -> int | float | None:
         """A structured result tells how long some tools took."""
-        details = entry.details.value()
-        for key in ("durationMs", "totalDurationMs"):
-            told = details.get(key) if isinstance(details, dict) else None
-            if isinstance(told, int | float) and not isinstance(told, bool):
-                return told
-        return None
+        details = members(entry.details.value())
+        told = amount(details.get("durationMs"))
+        return amount(details.get("totalDurationMs")) if told is None else told
 
     def base(self) -> str | None:
         """The folder of relative paths."""
@@ -160,8 +158,7 @@ class ClaudeProjection(Projection):
     def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """At a failed `result`, an API error's held text that it repeats is dropped."""
         if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
-            for held in self._held.values():
-                _drop_fault(held, entry.text)
+            self.drop_fault(entry.text)
         return super().ahead(entry, gave=gave)
 
     def ended(self, entry: model.Ended) -> Iterable[Event]:
@@ -260,15 +257,13 @@ class ClaudeProjection(Projection):
         return []
 
     def commanded(
-        self,
-        command: str,
-        ok: bool | None,
-        exit_code: int | None,
-        output: Any,
+        self, made: event.Command, ok: bool | None, exit_code: int | None, output: Any
     ) -> list[Event]:
         """What a shell command was; adrift, its relative paths stay as written."""
         base = None if self._adrift else self._folder
-        return shell_events(command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
+        return shell_events(
+            made.command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+        )
 
     def _follow(self, made: Event, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
@@ -372,11 +367,6 @@ def _skill_folder(entry: Entry) -> str | None:
     if not isinstance(entry, Prompted) or not entry.text.startswith(_SKILL_FOLDER):
         return None
     return entry.text[len(_SKILL_FOLDER) :].split("\n", 1)[0].strip() or None
-
-
-def _drop_fault(held: Held, told: str | None) -> None:
-    if held.fault and "\n\n".join(held.texts) == told:
-        held.texts.clear()
 
 
 def _retry(record: dict[str, Any]) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stenograph import jsonio
+from stenograph import blocks, jsonio
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
 from stenograph.event import Tokens
+from stenograph.fields import amount, count, members, word
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -70,14 +71,14 @@ class ClaudeStream(Reader):
     @on("system")
     def system(self, record: dict[str, Any]) -> Iterable[Entry]:
         """`init` begins a session or a turn; the rest is housekeeping, named by its subtype."""
-        subtype = _word(record.get("subtype")) or ""
+        subtype = word(record.get("subtype")) or ""
         if subtype == "init":
             yield Started(
                 thread=NOWHERE,
-                session_id=_word(record.get("session_id")),
-                cwd=_word(record.get("cwd")),
-                model=_word(record.get("model")),
-                version=_word(record.get("claude_code_version")),
+                session_id=word(record.get("session_id")),
+                cwd=word(record.get("cwd")),
+                model=word(record.get("model")),
+                version=word(record.get("claude_code_version")),
             )
             return
         yield Noticed(kind=f"system/{subtype}", record=record, raw=Part(self.unit.data), thread=NOWHERE)
@@ -85,26 +86,14 @@ class ClaudeStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
-        thread = _thread(record)
+        thread = blocks.thread(record)
         message = record.get("message")
-        blocks = _blocks(message)
-        if blocks is None or not isinstance(message, dict):
+        found = blocks.content(message)
+        if found is None or not isinstance(message, dict):
             yield self._odd(thread)
             return
-        thoughts: list[str] = []
-        texts: list[str] = []
-        deeds: list[tuple[int, Any]] = []
-        for position, block in enumerate(blocks):
-            kind = block.get("type") if isinstance(block, dict) else None
-            if kind == "text" and isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif kind == "thinking" and isinstance(block.get("thinking"), str):
-                thoughts.append(block["thinking"])
-            elif kind == "redacted_thinking":
-                thoughts.append("")
-            else:
-                deeds.append((position, block))
-        name = _word(message.get("id"))
+        thoughts, texts, deeds = blocks.sort(found)
+        name = word(message.get("id"))
         if thoughts or not texts:
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
@@ -116,8 +105,8 @@ class ClaudeStream(Reader):
     def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
         part = Part(self.unit.data, ("message", "content", position))
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind in _CALLS and (call := _word(block.get("id"))):
+        kind = blocks.kind(block)
+        if kind in _CALLS and (call := word(block.get("id"))):
             tool = block.get("name")
             known = isinstance(tool, str) and "input" in block
             name = tool if known else ""
@@ -125,7 +114,7 @@ class ClaudeStream(Reader):
         if (
             isinstance(kind, str)
             and kind.endswith("_tool_result")
-            and (call := _word(block.get("tool_use_id")))
+            and (call := word(block.get("tool_use_id")))
         ):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
@@ -133,18 +122,18 @@ class ClaudeStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        thread = _thread(record)
-        blocks = _blocks(record.get("message"))
-        if blocks is None:
+        thread = blocks.thread(record)
+        found = blocks.content(record.get("message"))
+        if found is None:
             yield self._odd(thread)
             return
-        alone = len(blocks) == 1 or _results(blocks) == 1
+        alone = len(found) == 1 or _results(found) == 1
         synthetic = record.get("isSynthetic") is True
-        if not blocks:
+        if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        for position, block in enumerate(blocks):
+        for position, block in enumerate(found):
             part = Part(self.unit.data, ("message", "content", position))
-            kind = block.get("type") if isinstance(block, dict) else None
+            kind = blocks.kind(block)
             if kind == "tool_result":
                 yield _result(record, block, part, thread, alone)
             elif kind == "text" and isinstance(block.get("text"), str):
@@ -174,7 +163,7 @@ class ClaudeStream(Reader):
     @on("result")
     def result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A turn ended: the release's own flag, subtype and API status say whether it failed."""
-        subtype = _word(record.get("subtype"))
+        subtype = word(record.get("subtype"))
         fault = subtype if subtype != "success" else None
         status = record.get("api_error_status")
         failed = record.get("is_error") is True or fault is not None or status is not None
@@ -185,7 +174,7 @@ class ClaudeStream(Reader):
         texts = "; ".join(_texts(record))
         yield Ended(
             ok=not failed,
-            text=_word(record.get("result")),
+            text=word(record.get("result")),
             message=(f"{head}: {texts}" if head and texts else head or texts) or "error",
             code=fault or told or None,
             tokens=_tokens(record.get("usage")),
@@ -202,7 +191,7 @@ class ClaudeStream(Reader):
 def _result(
     record: dict[str, Any], block: dict[str, Any], part: Part, thread: str | None, alone: bool
 ) -> Entry:
-    name = _word(block.get("tool_use_id"))
+    name = word(block.get("tool_use_id"))
     own, shared = block.get("tool_use_result"), record.get("tool_use_result")
     where = Part(part.data, ("tool_use_result",))
     if shared is not None and not alone and not _names(where.value(), name):
@@ -221,8 +210,8 @@ def _result(
     )
 
 
-def _results(blocks: list[Any]) -> int:
-    return sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+def _results(found: list[Any]) -> int:
+    return sum(blocks.kind(block) == "tool_result" for block in found)
 
 
 def _names(told: Any, name: str | None) -> bool:
@@ -243,25 +232,9 @@ def _not_run(metas: Any, name: str | None) -> bool:
     if name is None or not isinstance(metas, list):
         return False
     for meta in metas:
-        if isinstance(meta, dict) and meta.get("id") == name and _word(meta.get("non_execution_kind")):
+        if isinstance(meta, dict) and meta.get("id") == name and word(meta.get("non_execution_kind")):
             return True
     return False
-
-
-def _thread(record: dict[str, Any]) -> str | None:
-    return _word(record.get("parent_tool_use_id"))
-
-
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _blocks(message: Any) -> list[Any] | None:
-    """A message's blocks; a string is one block of text."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else None
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:
@@ -277,26 +250,22 @@ def _tokens(usage: Any) -> Tokens | None:
     """One turn's tokens: input counts neither cache class, output counts the thinking."""
     if not isinstance(usage, dict):
         return None
-    fresh, written = _count(usage.get("input_tokens")), _count(usage.get("cache_creation_input_tokens"))
-    output = _count(usage.get("output_tokens"))
+    fresh, written = count(usage.get("input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    output = count(usage.get("output_tokens"))
     split = usage.get("output_tokens_details")
-    thinking = _count(split.get("thinking_tokens")) if isinstance(split, dict) else None
+    thinking = count(split.get("thinking_tokens")) if isinstance(split, dict) else None
     return Tokens(
         uncached_input=None if fresh is None and written is None else (fresh or 0) + (written or 0),
-        cached_input=_count(usage.get("cache_read_input_tokens")),
+        cached_input=count(usage.get("cache_read_input_tokens")),
         output=output if output is None or thinking is None else max(0, output - thinking),
         reasoning=thinking,
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
 
 
 def _cost(models: Any) -> float | None:
     """The turn's cost in USD, summed over the models that served it."""
     if not isinstance(models, dict):
         return None
-    costs = [model.get("costUSD") for model in models.values() if isinstance(model, dict)]
-    told = [cost for cost in costs if isinstance(cost, int | float) and not isinstance(cost, bool)]
-    return sum(told) if told else None
+    told = [amount(members(model).get("costUSD")) for model in models.values()]
+    costs = [cost for cost in told if cost is not None]
+    return sum(costs) if costs else None

@@ -114,7 +114,7 @@ class ClineProjection(Projection):
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
         """Record a call; a subagent starts, and a question is asked, at once."""
-        call = self._call(entry)
+        call = self.call(entry)
         self.open(call)
         if not self.extended:
             return ()
@@ -123,14 +123,10 @@ class ClineProjection(Projection):
         question = text(entry.input, ("question",)) if entry.tool == "ask_question" else None
         return self.detailed([event.Agent(message=question)], call, None) if question else ()
 
-    def _call(self, entry: ToolCalled) -> Call:
+    def call(self, entry: ToolCalled) -> Call:
+        """A call with the events that its input asks for."""
         made = TOOLS.get(entry.tool)
         return Call(entry, None, (made(entry.input, self.resolve) or None) if made else None)
-
-    def restated(self, entry: ToolReturned, name: str) -> Call:
-        """The call that a result tells of, when its start was missed."""
-        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
-        return self._call(told)
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
         """One verdict for the call; in the extended profile each item's own where they pair one to one."""
@@ -139,7 +135,7 @@ class ClineProjection(Projection):
     def settled(self, made: Event, ok: bool | None, entry: ToolReturned | None, position: int) -> list[Event]:
         """One event of a call with its success; only the extended profile looks into commands."""
         if isinstance(made, event.Command) and self.extended:
-            return self.commanded(made.command, ok, None, _told(entry, position))
+            return self.commanded(made, ok, None, _told(entry, position))
         if isinstance(made, event.Command):
             return [made if ok is None else msgspec.structs.replace(made, is_success=ok)]
         return super().settled(made, ok, entry, position)

@@ -9,12 +9,12 @@ session. 2.x and 1.x print the extension's flat say/ask records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from stenograph import jsonio
 from stenograph.agents.cline.projection import ClineProjection
 from stenograph.event import Tokens
+from stenograph.fields import amount, count, moment
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -82,10 +82,7 @@ class ClineStream(Reader):
 
     def time(self, record: dict[str, Any]) -> str | None:
         """`ts`: ISO 8601 in 3.x, milliseconds in 2.x."""
-        told = record.get("ts")
-        if isinstance(told, str):
-            return told
-        return _from_millis(told) if isinstance(told, int) else None
+        return moment(record.get("ts"))
 
     def release(self) -> Iterator[Entry]:
         """The partial record that nothing has replaced."""
@@ -246,7 +243,6 @@ def _called(event: dict[str, Any], part: Part) -> Iterator[Entry]:
 def _returned(event: dict[str, Any], part: Part) -> Entry:
     output, error = event.get("output"), text(event, ("error",))
     items = _items(output)
-    took = event.get("durationMs")
     return ToolReturned(
         id=text(event, ("toolCallId",)),
         tool=text(event, ("toolName",)),
@@ -254,7 +250,7 @@ def _returned(event: dict[str, Any], part: Part) -> Entry:
         ok=_verdict(output, error, items),
         oks=tuple(_is_ok(item) for item in items) if items else None,
         output=output if output is not None else error,
-        duration_ms=took if isinstance(took, int | float) and not isinstance(took, bool) else None,
+        duration_ms=amount(event.get("durationMs")),
         raw=part,
     )
 
@@ -281,20 +277,16 @@ def _verdict(output: Any, error: str | None, items: list[Any]) -> bool | None:
 
 def _spent(event: dict[str, Any]) -> Entry:
     """One turn's tokens; `inputTokens` holds the cached ones, and cache counts that are left out are 0."""
-    cached = _count(event.get("cacheReadTokens")) or 0
-    whole, cost = _count(event.get("inputTokens")), event.get("cost")
+    cached = count(event.get("cacheReadTokens")) or 0
+    whole = count(event.get("inputTokens"))
     return Spent(
         tokens=Tokens(
             uncached_input=None if whole is None else max(0, whole - cached),
             cached_input=cached,
-            output=_count(event.get("outputTokens")),
+            output=count(event.get("outputTokens")),
         ),
-        cost=cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        cost=amount(event.get("cost")),
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
 
 
 def _form(record: dict[str, Any]) -> str:
@@ -305,10 +297,3 @@ def _form(record: dict[str, Any]) -> str:
         if told:
             return f"{side}/{told}"
     return ""
-
-
-def _from_millis(told: int) -> str | None:
-    try:
-        return datetime.fromtimestamp(told / 1000, UTC).isoformat()
-    except (OverflowError, ValueError, OSError):
-        return None
