@@ -94,7 +94,7 @@ class ClaudeStream(Reader):
             return
         thoughts, texts, deeds = blocks.sort(found)
         name = word(message.get("id"))
-        if thoughts or not texts:
+        if thoughts or not (texts or deeds):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
             fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
