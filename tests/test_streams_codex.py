@@ -105,6 +105,17 @@ def test_a_later_thread_takes_the_place_of_an_earlier() -> None:
     assert parser.session_id == "t2"
 
 
+def test_a_whole_record_behind_a_torn_one_counts() -> None:
+    torn = '{"type":"item.completed","item":{"id":"item_0","ty'
+    assert fed("codex", torn + '{"type":"turn.completed","usage":{"input_tokens":3}}') == [
+        {
+            "type": "usage",
+            "tokens": {"uncachedInput": 3, "cachedInput": None, "output": None, "reasoning": None},
+        },
+        {"type": "warning", "message": torn},
+    ]
+
+
 @pytest.mark.parametrize("line", ['{"id":"0","msg":{"type":"task_started"}}', '{"type":"turn.started"}'])
 def test_all_schemas_are_recognized(line: str) -> None:
     assert detect(line.encode()) == "codex-exec"

@@ -63,7 +63,7 @@ def line(source: Mapping[str, Any], keys: tuple[str, ...], *, first: Literal[0, 
         told = source.get(key)
         number = None if told is None else paths.to_line(told)
         if number is not None:
-            return number + 1 - first
+            return number if first else paths.to_line(number + 1)
         if first == 0 and told in (0, "0") and told is not False:
             return 1
     return None

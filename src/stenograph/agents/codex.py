@@ -44,7 +44,7 @@ TOOLS = {
 }
 """The kinds of items that are calls; an `mcp_tool_call`, a `web_search` and others are unknown."""
 
-_WORDS = ("agent_message", "assistant_message", "reasoning", "error", "todo_list")
+_WORDS = ("agent_message", "assistant_message", "reasoning", "error")
 _STARTS = ("thread.started", "session.created")
 _TURNS = ("turn.started", "turn.completed", "turn.failed")
 _ITEMS = ("item.started", "item.updated", "item.completed")
@@ -218,8 +218,6 @@ class CodexExec(Reader):
                 yield self._said(Thought, item.get("text"), "item")
             case "error":
                 yield _fault(_message(item))
-            case "todo_list":
-                return
             case _:
                 yield _returned(item, self._part("item"))
 

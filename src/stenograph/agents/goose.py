@@ -92,7 +92,9 @@ class GooseStream(Reader):
                 return 10
             case {"type": "notification", "extension_id": _} | {"type": "complete", "total_tokens": _}:
                 return 10
-        return super().score(record) if record.get("type") == "error" else 0
+            case {"type": "error", "error": _}:
+                return 1
+        return 0
 
     def time(self, record: dict[str, Any]) -> str | None:
         """When the message was made, in seconds since 1970."""

@@ -144,12 +144,12 @@ class OpenCodeStream(Reader):
         yield Spent(tokens=_tokens(members(part.get("tokens"))), cost=amount(part.get("cost")))
 
     @on("text")
-    def text(self, record: dict[str, Any]) -> Iterable[Entry]:
+    def said(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the agent said."""
         yield Said(text=text(record.get("part"), ("text",)) or text(record, ("text",)) or "")
 
     @on("reasoning")
-    def reasoning(self, record: dict[str, Any]) -> Iterable[Entry]:
+    def thought(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought."""
         told = text(record.get("part"), ("text",)) or text(record, ("text", "reasoning"))
         yield Thought(text=told or "")

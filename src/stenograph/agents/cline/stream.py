@@ -137,7 +137,7 @@ class ClineStream(Reader):
 
     @on("run_start", "run_aborted", "team_restored", "zen_dispatched", "error", "task_started")
     def housekeeping(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """Records that the seed's table does not name."""
+        """Records that only the extended profile understands."""
         yield from self._settle()
         yield self._notice(self.kind(record), record)
 
