@@ -70,9 +70,10 @@ _SKILL_FOLDER = "Base directory for this skill: "
 
 
 class Subagent(msgspec.Struct):
-    """What is known of one subagent: its id and name, and which of its two events were given."""
+    """What is known of one subagent: its id, name and call, and which of its two events were given."""
 
     id: str | None = None
+    call: str | None = None
     name: str | None = None
     started: bool = False
     ended: bool = False
@@ -297,7 +298,7 @@ class ClaudeProjection(Projection):
         known = self._subagents.get(call)
         if known is None or known.ended:
             name = text(given, ("description",)) or text(given, ("subagent_type",))
-            self._subagents[call] = Subagent(name=name)
+            self._subagents[call] = Subagent(name=name, call=call)
 
     def _agent_result(self, call: Call, entry: ToolReturned) -> Iterator[Event]:
         agent = self._subagents.setdefault(call.entry.id or "", Subagent())
@@ -316,13 +317,19 @@ class ClaudeProjection(Projection):
         if agent.started or agent.ended:
             return
         agent.started = True
-        yield from self.delegated(model.Delegated(action="subagent_started", id=agent.id, name=agent.name))
+        yield from self._step(agent, "subagent_started")
 
     def _end(self, agent: Subagent, action: event.Action) -> Iterator[Event]:
         if agent.ended:
             return
         agent.ended = True
-        yield from self.delegated(model.Delegated(action=action, id=agent.id, name=agent.name))
+        yield from self._step(agent, action)
+
+    def _step(self, agent: Subagent, action: event.Action) -> Iterator[Event]:
+        for made in self.delegated(model.Delegated(action=action, id=agent.id, name=agent.name)):
+            if self.detail:
+                msgspec.structs.force_setattr(made, "call_id", agent.call)
+            yield made
 
     def _task_started(self, record: dict[str, Any]) -> Iterator[Event]:
         task, called = text(record, ("task_id",)), text(record, ("tool_use_id",))
@@ -331,7 +338,7 @@ class ClaudeProjection(Projection):
         if record.get("task_type") != "local_agent" or record.get("ambient") is True:
             return
         agent = self._subagents.get(called or "") or self._subagents.get(task or "") or Subagent()
-        agent.id = task or agent.id
+        agent.id, agent.call = task or agent.id, called or agent.call
         agent.name = text(record, ("description",)) or agent.name or text(record, ("subagent_type",))
         agent.background = record.get("is_backgrounded") is True
         self._subagents.update({key: agent for key in (task, called) if key})
