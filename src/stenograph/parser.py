@@ -11,7 +11,7 @@ from stenograph import event
 from stenograph.errors import UsageError
 from stenograph.event import Event
 from stenograph.framing import WHITE_SPACE
-from stenograph.model import Entry, Warned
+from stenograph.model import Entry, Unread, Warned
 from stenograph.notes import Report
 from stenograph.reader import Channel
 from stenograph.registry import stream
@@ -104,11 +104,13 @@ class EventParser:
             projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
             if type(entry) is Warned and entry.channel is not None:
                 (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
+            elif type(entry) is Unread and entry.line is not None:
+                self._texts.append(entry.line)
             if self._watch is not None:
                 self._watch(entry)
             if made := project(entry):
                 events += made
-        projection.now = reader.now
+        projection.now, projection.session_id = reader.now, reader.session_id
         return events
 
     def _time(self, told: str | None) -> str:
@@ -140,6 +142,6 @@ def _normal(told: str | None) -> str | None:
         return None
     try:
         moment = datetime.fromisoformat(told)
-    except ValueError:
+        return spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         return None
-    return spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

@@ -123,6 +123,9 @@ class Projection:
         put = msgspec.structs.force_setattr
         if made.origin is None:
             put(made, "origin", _origin(entry))
+            if made.call_id is None and isinstance(entry, ToolCalled | ToolReturned):
+                put(made, "call_id", entry.id)
+                put(made, "tool", entry.tool or None)
         if isinstance(entry.thread, str) and made.subagent is None:
             put(made, "subagent", entry.thread)
 
@@ -353,7 +356,7 @@ class Projection:
         put = msgspec.structs.force_setattr
         for made in events:
             put(made, "call_id", call.entry.id)
-            put(made, "tool", call.entry.tool)
+            put(made, "tool", call.entry.tool or None)
             put(made, "duration_ms", self.duration(entry) if entry else None)
             if isinstance(call.entry.thread, str):
                 put(made, "subagent", call.entry.thread)

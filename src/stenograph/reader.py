@@ -140,9 +140,11 @@ class Reader:
 
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
-        entry: Entry = self.unread()
-        if not unit.is_json:
-            entry = Warned(message=unit.data.decode("utf-8", "replace"), channel="stdout")
+        text = unit.data.decode("utf-8", "replace")
+        entry: Unread | Warned = Warned(message=text, channel="stdout")
+        if unit.is_json:
+            entry = self.unread()
+            entry.line = text
         entry.place = self.place({}, is_object=False)
         return entry
 

@@ -44,6 +44,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     patch: tuple[str, ...] = PATCH
     first: Literal[0, 1] = 1
     """The number that the tool gives to a file's first line, in its start keys."""
+    skill_file: tuple[str, ...] = ("path", "file_path", "filePath", "skillPath")
+    skill_folder: tuple[str, ...] = ("dir", "directory")
 
 
 def text(source: Any, keys: tuple[str, ...]) -> str | None:
@@ -71,6 +73,8 @@ def line(source: Mapping[str, Any], keys: tuple[str, ...], *, first: Literal[0, 
 
 def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
     """The events of a call, without success; None when the input lacks what the tool needs."""
+    if tool.does == "silent" and source is not None:
+        return []
     if not isinstance(source, dict):
         return None
     match tool.does:
@@ -130,8 +134,7 @@ def search(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Even
 def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
     """One skill: its file as named, in the named folder, or where skills of that name stand."""
     name = text(source, tool.name)
-    path = text(source, ("path", "file_path", "filePath", "skillPath"))
-    folder = text(source, ("dir", "directory"))
+    path, folder = text(source, tool.skill_file), text(source, tool.skill_folder)
     if path is None and folder:
         path = f"{folder.rstrip('/')}/SKILL.md"
     if path is None and name:

@@ -107,10 +107,10 @@ class ClaudeStream(Reader):
         part = Part(self.unit.data, ("message", "content", position))
         kind = blocks.kind(block)
         if kind in _CALLS and (call := word(block.get("id"))):
-            tool = block.get("name")
-            known = isinstance(tool, str) and "input" in block
-            name = tool if known else ""
-            return ToolCalled(id=call, tool=name, input=block.get("input"), raw=part, thread=thread)
+            # A server's tool is outside every table, whatever its name: without input it counts as malformed.
+            given = block.get("input") if kind == "tool_use" else None
+            name = word(block.get("name")) or ""
+            return ToolCalled(id=call, tool=name, input=given, raw=part, thread=thread)
         if (
             isinstance(kind, str)
             and kind.endswith("_tool_result")
@@ -147,7 +147,7 @@ class ClaudeStream(Reader):
     def rate_limit(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Credential state; only a status other than `allowed` is worth a word."""
         match record:
-            case {"rate_limit_info": {"status": str(status)}} if status != "allowed":
+            case {"rate_limit_info": {"status": str(status)}} if status not in ("", "allowed"):
                 yield Warned(message=f"rate limit: {status}", thread=NOWHERE)
 
     @on("stream_event")
@@ -174,7 +174,7 @@ class ClaudeStream(Reader):
         texts = "; ".join(_texts(record))
         yield Ended(
             ok=not failed,
-            text=word(record.get("result")),
+            text=word(record.get("result")) or texts or None,
             message=(f"{head}: {texts}" if head and texts else head or texts) or "error",
             code=fault or told or None,
             tokens=_tokens(record.get("usage")),
@@ -203,7 +203,7 @@ def _result(
         or _interrupted(shared)
         or _not_run(record.get("tool_result_meta"), name)
     )
-    if shared is None:
+    if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
         where = Part(part.data, (*part.path, "tool_use_result"))
     return ToolReturned(
         id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread

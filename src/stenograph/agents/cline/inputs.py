@@ -7,10 +7,10 @@ from bisect import bisect
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stenograph import paths
+from stenograph import jsonio, paths
 from stenograph.tools import COMMAND, COUNT, END, PATH, QUERY, START, line, text
 
-_HERE = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.]+))")
+_HERE = re.compile(r"(?<!<)<<(?!<)(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.]+))")
 
 
 class Stretch(NamedTuple):
@@ -24,7 +24,7 @@ class Stretch(NamedTuple):
 def commands(source: Any) -> list[str]:
     """The commands of a call: `commands`, `command` with `args`, or bare; a split here-document is one."""
     many = source.get("commands") if isinstance(source, Mapping) else None
-    return _here_documents(list(_commands(source if many is None or many == [] else many)))
+    return _here_documents(list(_commands(many)) or list(_commands(source)))
 
 
 def _commands(source: Any) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _with_arguments(command: str, arguments: Any) -> str:
         arguments = [arguments]
     if not isinstance(arguments, list):
         return command
-    words = [word if isinstance(word, str) else str(word) for word in arguments]
+    words = [word if isinstance(word, str) else jsonio.dumps(word).decode() for word in arguments]
     return " ".join(
         [command, *(f'"{word}"' if not word or re.search(r"\s", word) else word for word in words)]
     )
@@ -108,7 +108,7 @@ def _stretches(source: Any) -> list[Stretch]:
 def queries(source: Any) -> list[str]:
     """The patterns of a search: `queries`, one of the usual keys, or bare."""
     many = source.get("queries") if isinstance(source, Mapping) else source
-    found = [many] if isinstance(many, str) else many if isinstance(many, list) else []
+    found = many if isinstance(many, list) else [many]
     told = [text(item, QUERY) if isinstance(item, Mapping) else item for item in found]
     usable = [query for query in told if isinstance(query, str) and query]
     if usable:

@@ -9,6 +9,7 @@ session. 2.x and 1.x print the extension's flat say/ask records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from stenograph import jsonio
@@ -64,7 +65,8 @@ class ClineStream(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._subagents: list[str] = []  # the running ones that hook records name
-        self._partial: tuple[Any, str, list[Entry]] | None = None  # a say/ask record that may be replaced
+        self._partial: dict[str, list[Entry]] = {}  # say/ask records that may be replaced, by their kind
+        self._partial_ts: Any = None  # the `ts` that they share
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -81,13 +83,12 @@ class ClineStream(Reader):
             self.session_id = text(record, _SESSION)
 
     def time(self, record: dict[str, Any]) -> str | None:
-        """`ts`: ISO 8601 in 3.x, milliseconds in 2.x."""
-        return moment(record.get("ts"))
+        """`ts`: ISO 8601 in 3.x, milliseconds in 2.x; `timestamp` in its Ink dialect."""
+        return moment(_ts(record))
 
     def release(self) -> Iterator[Entry]:
-        """The partial record that nothing has replaced."""
-        held, self._partial = self._partial, None
-        yield from held[2] if held else ()
+        """The partial records that nothing has replaced."""
+        yield from self._settle()
         yield from super().release()
 
     @on("hook_event")
@@ -99,31 +100,33 @@ class ClineStream(Reader):
             case {"parentAgentId": str(), "agentId": str(agent)} if agent in self._subagents:
                 if record.get("hookEventName") in ("agent_end", "agent_error", "agent_abort"):
                     self._subagents.remove(agent)
-        return ()
+        return self._settle() if self._partial else ()
 
     @on("agent_event")
     def agent_event(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The agent's own event."""
         if "event" not in record:
-            return (self.unread(),)
+            return self.other(record)
         thread = self._subagents[0] if len(self._subagents) == 1 else None
-        return self._inner(record["event"], Part(self.unit.data, ("event",)), thread)
+        entries = self._inner(record["event"], Part(self.unit.data, ("event",)), thread)
+        return chain(self._settle(), entries) if self._partial else entries
 
     @on("team_event")
     def team_event(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What concerns a teammate; its own events are carried inside."""
+        yield from self._settle()
         inside: list[Entry] = []
         match record:
-            case {"event": {"type": "agent_event", "event": dict(carried), "agentId": str(agent)}}:
+            case {"event": {"type": "agent_event", "event": carried, **more}}:
                 part = Part(self.unit.data, ("event", "event"))
-                inside = [
-                    entry for entry in self._inner(carried, part, agent) if not isinstance(entry, Spent)
-                ]
+                entries = self._inner(carried, part, text(more, ("agentId",)))
+                inside = [entry for entry in entries if not isinstance(entry, Spent)]
         yield self._notice("team_event", record, inside=tuple(inside))
 
     @on("run_result")
     def run_result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The end of a run; `text` is the last answer, or the error's message."""
+        yield from self._settle()
         reason = text(record, ("finishReason",))
         fault = None if reason == "error" else reason
         said = text(record, ("text",))
@@ -149,20 +152,19 @@ class ClineStream(Reader):
     @on("say", "ask", "message")
     def flat(self, record: dict[str, Any]) -> Iterator[Entry]:
         """A say/ask record; a partial one is held until another takes its place or comes behind it."""
-        form = _form(record)
-        ts, held = record.get("ts"), self._partial
-        if held and not (held[0] == ts and held[1] == form):
-            yield from held[2]
-        self._partial = None
+        form, ts = _form(record), _ts(record)
+        if self._partial and ts != self._partial_ts:
+            yield from self._settle()
         if record.get("type") == "message" and record.get("role") == "user":
             return
         entries = list(self._flat(form, record))
         if record.get("partial") is not True:
+            self._partial.pop(form, None)
             yield from entries
             return
         for entry in entries:
             entry.place = self.place(record)
-        self._partial = (ts, form, entries)
+        self._partial[form], self._partial_ts = entries, ts
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""
@@ -178,13 +180,15 @@ class ClineStream(Reader):
         except ValueError:
             return line
         match record:
-            case {"type": "error", "message": str(message)}:
+            case {"type": "error", "message": str(message)} if message:
                 return message
         return line
 
     def _settle(self) -> Iterator[Entry]:
-        held, self._partial = self._partial, None
-        yield from held[2] if held else ()
+        """What was held of partial records: one with another `ts` has come."""
+        held, self._partial = self._partial, {}
+        for entries in held.values():
+            yield from entries
 
     def _notice(
         self, kind: str, record: Any, *, part: Part | None = None, inside: tuple[Entry, ...] = ()
@@ -214,8 +218,10 @@ class ClineStream(Reader):
                 yield _spent(event)
             case {"type": str(kind)} if kind in _QUIET:
                 return
-            case {"type": "content_update" | "error" | "notice" as kind}:
+            case {"type": "content_update" | "notice" as kind}:
                 yield self._notice(kind, event, part=part)
+            case {"type": "error"}:
+                yield self._notice("inner/error", event, part=part)
             case _:
                 yield self.unread(bytes(part.raw()))
 
@@ -297,3 +303,7 @@ def _form(record: dict[str, Any]) -> str:
         if told:
             return f"{side}/{told}"
     return ""
+
+
+def _ts(record: dict[str, Any]) -> Any:
+    return record["ts"] if "ts" in record else record.get("timestamp")
