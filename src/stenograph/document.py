@@ -293,6 +293,16 @@ class Array(Node, Generic[T]):
         return data[:lead] + written + data[spans[-1][1] if spans else lead :]
 
 
+class Refused(Array[T]):
+    """An array file that was not loaded, `error` says why; it cannot be written."""
+
+    __slots__ = ()
+
+    def dump(self) -> bytes:
+        """Raises NotExact."""
+        raise NotExact(f"{self.name} was not loaded: {self.error}")
+
+
 class Member(Generic[T]):
     """A declared member: its name on the wire, which values fit it, and what it reads as when none does."""
 

@@ -50,8 +50,8 @@ from stenograph.agents.cline.types import (
 )
 from stenograph.agents.cline.variant import STORAGE_CLASSIC, STORAGE_ROO, by_shape, by_storage
 from stenograph.agents.cline.xml import TOOL_NAMES, XMLToolCall, names, parse_xml_tools
-from stenograph.document import Array, Node, Object
-from stenograph.errors import NotExact, ReadError
+from stenograph.document import Array, Node, Object, Refused
+from stenograph.errors import ReadError
 
 __all__ = [
     "FILE_API",
@@ -224,24 +224,15 @@ def _assemble(
     )
 
 
-class _Refused(Array[N]):
-    """An array file that was not loaded."""
-
-    __slots__ = ()
-
-    def dump(self) -> bytes:
-        raise NotExact(f"{self.name} was not loaded: {self.error}")
-
-
 def _array(files: Files, name: str, parse: Callable[..., Array[N]]) -> Array[N]:
     data = files.get(name)
     match data:
         case None:
             return Array(b"", [])
         case ReadError():
-            return _Refused(b"", [], name=name, error=str(data))
+            return Refused(b"", [], name=name, error=str(data))
         case _ if len(data) > MAX_SIZE:
-            return _Refused(b"", [], name=name, error=f"larger than {MAX_SIZE} bytes: not parsed")
+            return Refused(b"", [], name=name, error=f"larger than {MAX_SIZE} bytes: not parsed")
         case _:
             return parse(data, name=name)
 

@@ -76,13 +76,14 @@ class Content(Node):
         return self._array.dump() if self._array else self.raw
 
 
-class _ContentMember(Member[Content]):
-    """The member `content`, which always reads as a Content."""
+class ContentMember(Member[Content]):
+    """The declared member `content`, which always reads as a Content."""
 
     def __init__(self) -> None:
         super().__init__("content", lambda value: isinstance(value, str | list), lambda: Content(b""))
 
     def read(self, owner: Object) -> Content:
+        """The content as a view: its edits are edits of the owner."""
         found = owner.seen(self.name)
         if isinstance(found, Content):
             return found
@@ -114,7 +115,7 @@ class Block(Object):
     name = Text("name")
     input = Value("input")
     tool_use_id = Text("tool_use_id")
-    content = _ContentMember()
+    content = ContentMember()
     is_error = Flag("is_error")
     source = Child("source", MediaSource)
     encrypted_content = Text("encrypted_content")
@@ -156,7 +157,7 @@ class Message(Object):
 
     __slots__ = ()
     role = Text("role")
-    content = _ContentMember()
+    content = ContentMember()
     id = Text("id")
     ts = Value("ts")
     model_info = Child("modelInfo", ModelInfo)
