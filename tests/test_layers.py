@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 
 LAYERS = [
     {"errors", "notes"},
-    {"jsonio", "document", "framing", "records", "repair", "model", "event", "paths"},
+    {"jsonio", "document", "salvage", "database", "framing", "records", "repair", "model", "event", "paths"},
     {"reader", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_wrappers", "bus"},

@@ -47,6 +47,7 @@ class Content(Node):
 
     @text.setter
     def text(self, value: str) -> None:
+        """Make the content this string."""
         self._text = jsonio.dumps(value)
 
     @property
