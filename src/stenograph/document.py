@@ -40,6 +40,11 @@ class Node:
         return bytes(self._raw)
 
     @property
+    def cell(self) -> Bytes:
+        """The same bytes without a copy."""
+        return self._raw
+
+    @property
     def size(self) -> int:
         """How many bytes were read."""
         return memoryview(self._raw).nbytes

@@ -55,20 +55,25 @@ def find_history(data: bytes, id: str) -> HistoryItem | None:  # noqa: A002 - th
     Raises ReadError when the one that does is no object with the item's members: a bare string or a list
     that begins with the id, or an object whose id is no string.
     """
+    raw = parse_index(data).get(id)
+    if raw is None:
+        return None
+    item = HistoryItem(raw)
+    if item.error or not isinstance(item.get("id"), str):
+        raise ReadError(f"the entry of task {id} is no object of the item's members: {raw[:60]!r}")
+    return item
+
+
+def parse_index(data: bytes) -> dict[str, bytes]:
+    """The elements of a `taskHistory.json` by the id that each names, of several the first."""
+    found: dict[str, bytes] = {}
     for item in Array.parse(data, HistoryItem, shape=_HISTORY_ITEM).elements:
-        if item.id == id and "id" in item:
-            return item
-        if _names(item, id):
-            raise ReadError(f"the entry of task {id} is no object of the item's members: {item.raw[:60]!r}")
-    return None
-
-
-def _names(item: HistoryItem, id: str) -> bool:  # noqa: A002 - the wire's word
-    """Whether an element that is no item names the task all the same."""
-    named = item.get("id") if not item.error else jsonio.loads(item.raw)
-    if isinstance(named, list):
-        named = named[0] if named else None
-    return isinstance(named, str | int) and not isinstance(named, bool) and str(named) == id
+        named = item.get("id") if not item.error else jsonio.loads(item.raw)
+        if isinstance(named, list):
+            named = named[0] if named else None
+        if isinstance(named, str | int) and not isinstance(named, bool):
+            found.setdefault(str(named), item.raw)
+    return found
 
 
 def _is_message(data: bytes) -> bool:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stenograph import jsonio
-from stenograph.agents.cline.elements import FILE_API, FILE_HISTORY_ITEM, FILE_LEGACY, FILE_UI
+from stenograph.agents.cline.elements import (
+    FILE_API,
+    FILE_HISTORY_ITEM,
+    FILE_LEGACY,
+    FILE_UI,
+)
 from stenograph.errors import ReadError
 
 MAX_SIZE = 1 << 30
@@ -34,16 +40,24 @@ def find_sessions(root: str | os.PathLike[str]) -> list[str]:
     skipped. Raises ReadError when there is no such path.
     """
     path = os.fspath(root)
-    if not os.path.isdir(path):
-        if not os.path.exists(path):
-            raise ReadError(f"no such file or directory: {path}")
-        return [path]
-    if main := _main_file(path):
-        return [main]
-    tasks = os.path.join(path, _TASKS)
-    tasks = tasks if os.path.isdir(tasks) else path
-    found = (_main_file(os.path.join(tasks, name)) for name in _list(tasks).dirs)
-    return sorted(filter(None, found))
+    if os.path.isdir(path):
+        return sorted(iter_sessions(path))
+    if not os.path.exists(path):
+        raise ReadError(f"no such file or directory: {path}")
+    return [path]
+
+
+def iter_sessions(folder: str) -> Iterator[str]:
+    """Like `find_sessions` for a directory: each as soon as it is found, in the order of the names."""
+    main = _main_file(folder)
+    if main:
+        yield main
+        return
+    tasks = os.path.join(folder, _TASKS)
+    tasks = tasks if os.path.isdir(tasks) else folder
+    for name in _list(tasks).dirs:
+        if main := _main_file(os.path.join(tasks, name)):
+            yield main
 
 
 def is_task_file(path: str | os.PathLike[str]) -> bool:

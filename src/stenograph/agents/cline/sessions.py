@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -228,11 +228,12 @@ class StoredSession(msgspec.Struct, kw_only=True, frozen=True, eq=False):
         return self.rows.get(transcript.header.session_id)
 
 
-def read_session(path: str | os.PathLike[str], *, db: str | None = None) -> StoredSession:
+def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: bool = True) -> StoredSession:
     """Read the session folder that a path names, or the folder of the file it names.
 
-    `db` is the database, by default `../../db/sessions.db` of the folder. Raises ReadError when the folder
-    cannot be listed or holds neither a manifest nor messages; every other fault is recorded.
+    `db` is the database, by default `../../db/sessions.db` of the folder; without `rows` it is not opened.
+    Raises ReadError when the folder cannot be listed or holds neither a manifest nor messages; every other
+    fault is recorded.
     """
     name = os.fspath(path)
     folder = name if os.path.isdir(name) else os.path.dirname(name) or os.curdir
@@ -243,7 +244,9 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None) -> Stor
         raise ReadError(f"{folder} holds neither a manifest nor messages")
     manifest, manifest_error = _manifest(folder, f"{id}.json", found.files)
     transcripts = {log: _read_transcript(os.path.join(folder, log), log) for log in logs}
-    rows, rows_error = _rows(db or os.path.join(folder, "..", "..", "db", "sessions.db"), id)
+    known, rows_error = (
+        _rows(db or os.path.join(folder, "..", "..", "db", "sessions.db"), id) if rows else ({}, None)
+    )
     return StoredSession(
         dir=folder,
         id=id,
@@ -252,7 +255,7 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None) -> Stor
         has_manifest=f"{id}.json" in found.files,
         lead=transcripts.pop(id + MESSAGES, None),
         agents=list(transcripts.values()),
-        rows=rows,
+        rows=known,
         rows_error=rows_error,
         others=[file for file in found.files if file not in logs and file != f"{id}.json"],
         dirs=found.dirs,
@@ -264,16 +267,35 @@ def find_stored(root: str | os.PathLike[str]) -> list[str]:
 
     `root` may also be its `sessions` folder or one session folder.
     """
-    path = os.fspath(root)
-    if main := _main_file(path):
-        return [main]
-    sessions = os.path.join(path, "sessions")
-    sessions = sessions if os.path.isdir(sessions) else path
+    return sorted(iter_stored(os.fspath(root)))
+
+
+def iter_stored(folder: str) -> Iterator[str]:
+    """Like `find_stored`: each as soon as it is found, in the order of the names."""
+    main = main_file(folder)
+    if main:
+        yield main
+        return
+    sessions = os.path.join(folder, "sessions")
+    sessions = sessions if os.path.isdir(sessions) else folder
     try:
         names = list_dir(sessions).dirs
     except ReadError:
-        return []
-    return sorted(filter(None, (_main_file(os.path.join(sessions, name)) for name in names)))
+        return
+    yield from filter(None, (main_file(os.path.join(sessions, name)) for name in names))
+
+
+def main_file(folder: str) -> str | None:
+    """The manifest of a session folder, else its messages; None when it is no session folder.
+
+    A manifest alone makes one only in a folder named `sessions`: many folders hold a file of their own name.
+    """
+    parent, name = os.path.split(os.path.abspath(folder))
+    manifest, messages = os.path.join(folder, f"{name}.json"), os.path.join(folder, name + MESSAGES)
+    has_messages = os.path.isfile(messages)
+    if os.path.isfile(manifest) and (has_messages or os.path.basename(parent) == "sessions"):
+        return manifest
+    return messages if has_messages else None
 
 
 def parse_manifest(data: bytes) -> tuple[Manifest | None, str | None]:
@@ -347,12 +369,6 @@ def _whole_members(data: bytes) -> bytes:
         for span in jsonio.member_spans(data):
             members.append(data[span.start : span.end])  # noqa: PERF401 - kept when a later one is broken
     return b"{" + b",".join(members) + b"}"
-
-
-def _main_file(folder: str) -> str | None:
-    name = os.path.basename(os.path.abspath(folder))
-    paths = (os.path.join(folder, name + end) for end in (".json", MESSAGES))
-    return next(filter(os.path.isfile, paths), None)
 
 
 def _manifest(folder: str, name: str, files: Iterable[str]) -> tuple[Manifest | None, str | None]:

@@ -83,17 +83,28 @@ class XMLToolCall(msgspec.Struct, kw_only=True, omit_defaults=True):
     partial: bool = False
 
 
-def parse_xml_tools(text: str, *, trim: Callable[[str, str], str] | None = None) -> list[XMLToolCall]:
+def trim(_: str, value: str) -> str:
+    """A parameter's value without white space around it."""
+    return value.strip(_BLANKS)
+
+
+def parse_xml_tools(text: str, *, keep: Callable[[str, str], str] = trim) -> list[XMLToolCall]:
     """The calls in a text, in order; other text is ignored. Reads what it can, never fails.
 
-    `trim` takes a parameter's name and raw value; by default white space around every value is dropped.
+    `keep` takes a parameter's name and raw value, and gives what is kept of it.
     """
-    calls: list[XMLToolCall] = []
+    return [part for part in split(text, keep=keep) if isinstance(part, XMLToolCall)]
+
+
+def split(text: str, *, keep: Callable[[str, str], str] = trim) -> list[str | XMLToolCall]:
+    """A text as its calls and the prose between them, in order; empty prose is left out."""
+    parts: list[str | XMLToolCall] = []
     at = 0
     while opening := _OPENING.search(text, at):
-        call, at = _read_call(text, opening.group(1), opening.end(), trim or _trim)
-        calls.append(call)
-    return calls
+        prose = text[at : opening.start()]
+        call, at = _read_call(text, opening.group(1), opening.end(), keep)
+        parts += [prose, call] if prose else [call]
+    return [*parts, text[at:]] if text[at:] else parts
 
 
 def names(calls: Iterable[XMLToolCall]) -> list[str]:
@@ -101,11 +112,7 @@ def names(calls: Iterable[XMLToolCall]) -> list[str]:
     return sorted({call.name for call in calls})
 
 
-def _trim(_: str, value: str) -> str:
-    return value.strip(_BLANKS)
-
-
-def _read_call(text: str, tool: str, start: int, trim: Callable[[str, str], str]) -> tuple[XMLToolCall, int]:
+def _read_call(text: str, tool: str, start: int, keep: Callable[[str, str], str]) -> tuple[XMLToolCall, int]:
     """The call whose opening tag ends at `start`, and where the text goes on behind it."""
     params: dict[str, str] = {}
     at = start
@@ -114,20 +121,20 @@ def _read_call(text: str, tool: str, start: int, trim: Callable[[str, str], str]
         at = tag.end()
         if closed == tool:
             if tool == "write_to_file":
-                _reread_content(text[start : tag.start()], params, trim)
+                _reread_content(text[start : tag.start()], params, keep)
             return XMLToolCall(name=tool, params=params), at
         if not param:
             continue
         end = text.find(f"</{param}>", at)
-        params[param] = trim(param, text[at : end if end >= 0 else len(text)])
+        params[param] = keep(param, text[at : end if end >= 0 else len(text)])
         if end < 0:
             break
         at = end + len(param) + 3
     return XMLToolCall(name=tool, params=params, partial=True), len(text)
 
 
-def _reread_content(inside: str, params: dict[str, str], trim: Callable[[str, str], str]) -> None:
+def _reread_content(inside: str, params: dict[str, str], keep: Callable[[str, str], str]) -> None:
     """A file's text may hold the closing tag itself: take it up to the last one inside the call."""
     start, end = inside.find("<content>"), inside.rfind("</content>")
     if 0 <= start < end:
-        params["content"] = trim("content", inside[start + len("<content>") : end])
+        params["content"] = keep("content", inside[start + len("<content>") : end])
