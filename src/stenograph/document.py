@@ -23,6 +23,7 @@ _COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
 
 _read_object = jsonio.decoder(dict[str, msgspec.Raw]).decode
 _read_array = jsonio.decoder(list[msgspec.Raw]).decode
+_read_value = jsonio.decoder(object).decode
 
 
 class Node:
@@ -65,8 +66,10 @@ class Node:
     def opens(self, byte: bytes) -> bool:
         """Whether the value begins with this byte."""
         view = memoryview(self._raw)
+        if view[:1] == byte:
+            return True
         at = skip_space(view, 0)
-        return bytes(view[at : at + 1]) == byte
+        return at > 0 and view[at : at + 1] == byte
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({bytes(memoryview(self._raw)[:60])!r})"
@@ -115,10 +118,10 @@ class Object(Node):
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
         cell = self.cells.get(name)
-        return default if cell is None else jsonio.loads(bytes(cell))
+        return default if cell is None else _decoded(cell)
 
     def __getitem__(self, name: str) -> Any:
-        return jsonio.loads(bytes(self.cells[name]))
+        return _decoded(self.cells[name])
 
     def __contains__(self, name: str) -> bool:
         return name in self.cells
@@ -328,7 +331,11 @@ class Member(Generic[T]):
 
     def read(self, owner: Object) -> T:
         """The member's value, or the empty one when it is absent, null or of another JSON type."""
-        value = owner.get(self.name)
+        known = owner._known
+        cell = (owner.cells if known is None else known).get(self.name)
+        if cell is None:
+            return self.empty()
+        value = _decoded(cell)
         return value if self.fits(value) else self.empty()
 
 
@@ -393,6 +400,14 @@ class Value(Member[Any]):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda _: True, lambda: None)
+
+
+def _decoded(cell: msgspec.Raw) -> Any:
+    """A member's value; the fast way does not copy its bytes first."""
+    try:
+        return _read_value(cell)
+    except (ValueError, RecursionError):
+        return jsonio.loads(bytes(cell))
 
 
 def _are_texts(value: Any) -> bool:

@@ -15,7 +15,7 @@ from stenograph.store import Store, project
 
 STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
-    "cline-task": "stenograph.agents.cline.task:TaskStore",
+    "cline-task": "stenograph.agents.cline.taskstore:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
 }
 """Stores by the name of their format. A path that two could hold is told by what is read."""

@@ -239,7 +239,10 @@ class UIMessage(Object):
     @property
     def kind(self) -> str:
         """The ask or the say, whichever `type` names."""
-        return {"ask": self.ask, "say": self.say}.get(self.type, "")
+        side = self.type
+        if side == "say":
+            return self.say
+        return self.ask if side == "ask" else ""
 
     @property
     def time(self) -> datetime | None:
