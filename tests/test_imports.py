@@ -6,7 +6,7 @@ import sys
 import stenograph
 
 PUBLIC = ["Error", "Event", "EventParser", "NotRecognized", "ReadError", "Report", "UnknownFormat"]
-PUBLIC += ["detect", "encode", "events", "formats"]
+PUBLIC += ["Session", "detect", "encode", "events", "find", "formats", "read"]
 OPTIONAL = {
     "rich",
     "websockets",

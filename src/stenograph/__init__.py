@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stenograph.corpus import find
     from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
     from stenograph.event import Event, encode
+    from stenograph.model import Session
     from stenograph.notes import Report
     from stenograph.parser import EventParser
     from stenograph.registry import formats
+    from stenograph.stores import read
     from stenograph.streams import detect, events
 
 __version__ = "0.1.0"
@@ -21,11 +24,14 @@ __all__ = [
     "NotRecognized",
     "ReadError",
     "Report",
+    "Session",
     "UnknownFormat",
     "detect",
     "encode",
     "events",
+    "find",
     "formats",
+    "read",
 ]
 
 _HOMES = {
@@ -35,11 +41,14 @@ _HOMES = {
     "NotRecognized": "errors",
     "ReadError": "errors",
     "Report": "notes",
+    "Session": "model",
     "UnknownFormat": "errors",
     "detect": "streams",
     "encode": "event",
     "events": "streams",
+    "find": "corpus",
     "formats": "registry",
+    "read": "stores",
 }
 
 

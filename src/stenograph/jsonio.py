@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,13 +20,33 @@ _DEPTH = 100  # how deep the slow path builds Python values before it leaves the
 _DIGITS = 4000  # below the 4,300 digits at which int() refuses
 
 _SPACE = re.compile(rb"[ \t\n\r]*")
-_STRING = re.compile(rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
+# Possessive, for without it each escape of a long string costs 170 bytes of stack to go back to.
+_STRING = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
 _SCALAR = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
 
 _OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
 _decode = msgspec.json.Decoder().decode
+_whole = msgspec.json.Decoder(msgspec.Raw).decode
 _encode = msgspec.json.Encoder().encode
+
+
+class Malformed(ValueError):
+    """Strict JSON ends here; `at` is the byte at which the token that does not fit begins."""
+
+    def __init__(self, what: str, at: int) -> None:
+        super().__init__(f"{what} at byte {at}")
+        self.at = at
+
+
+class MemberSpan(NamedTuple):
+    """Where a member stands: its name's first byte, the byte behind the name, its value's first and end."""
+
+    name: str
+    start: int
+    colon: int
+    value: int
+    end: int
 
 
 def decoder(shape: type[T]) -> msgspec.json.Decoder[T]:
@@ -53,6 +73,16 @@ def loads_fast(data: bytes) -> Any:
 def value(told: Any) -> Any:
     """A value that a decoder may have left as `Raw`."""
     return loads(bytes(told)) if isinstance(told, msgspec.Raw) else told
+
+
+def check(data: bytes) -> None:
+    """Raise ValueError when this is not one strict JSON text; decodes nothing."""
+    try:
+        _whole(data)
+    except (ValueError, RecursionError):
+        end = _skip(data, skim(data))
+        if end != len(data):
+            raise Malformed("text behind the value", end) from None
 
 
 def loads_loosely(data: bytes) -> Any:
@@ -105,6 +135,16 @@ def members(data: bytes) -> Iterator[tuple[str, bytes]]:
         at = skim(data, start)
         yield name, data[start:at]
         at = _next(data, at, b"}")
+
+
+def member_spans(data: bytes) -> Iterator[MemberSpan]:
+    """Where the members of a JSON object stand, in order, repeats included; raises ValueError."""
+    at = _first(data, _skip(data, 0), b"}")
+    while data[at : at + 1] != b"}":
+        name, value = _name(data, at)
+        end = skim(data, value)
+        yield MemberSpan(name, at, _string(data, at), value, end)
+        at = _next(data, end, b"}")
 
 
 def elements(data: bytes) -> Iterator[bytes]:
@@ -238,7 +278,7 @@ def _skip(data: bytes, at: int) -> int:
 def _string(data: bytes, at: int) -> int:
     found = _STRING.match(data, at)
     if found is None:
-        raise ValueError(f"no string at byte {at}")
+        raise Malformed("no string", at)
     return found.end()
 
 
@@ -247,14 +287,14 @@ def _scalar(data: bytes, at: int) -> int:
         return _string(data, at)
     found = _SCALAR.match(data, at)
     if found is None:
-        raise ValueError(f"no value at byte {at}")
+        raise Malformed("no value", at)
     return found.end()
 
 
 def _colon(data: bytes, at: int) -> int:
     at = _skip(data, at)
     if data[at : at + 1] != b":":
-        raise ValueError(f"no colon at byte {at}")
+        raise Malformed("no colon", at)
     return at + 1
 
 
@@ -268,7 +308,7 @@ def _name(data: bytes, at: int) -> tuple[str, int]:
 def _first(data: bytes, at: int, closer: bytes) -> int:
     """Inside the container that opens at `at`: its first item, or its closer."""
     if data[at : at + 1] != (b"{" if closer == b"}" else b"["):
-        raise ValueError(f"no container at byte {at}")
+        raise Malformed("no container", at)
     return _skip(data, at + 1)
 
 
@@ -280,7 +320,7 @@ def _next(data: bytes, at: int, closer: bytes) -> int:
         return at
     at = _skip(data, at + 1)
     if byte != b"," or data[at : at + 1] == closer:
-        raise ValueError(f"neither comma nor bracket at byte {at}")
+        raise Malformed("neither comma nor bracket", at)
     return at
 
 
@@ -305,7 +345,7 @@ def _close(data: bytes, at: int, closers: list[int]) -> tuple[int, bool]:
             at += 1
             continue
         if byte != 0x2C:
-            raise ValueError(f"neither comma nor bracket at byte {at}")
+            raise Malformed("neither comma nor bracket", at)
         at = _skip(data, at + 1)
         return (_colon(data, _string(data, at)) if closers[-1] == 0x7D else at), False
     return at, True

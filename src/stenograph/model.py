@@ -6,12 +6,15 @@ Entries are unfrozen for one reason: the reader's base class stamps `place`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from stenograph import jsonio
+from stenograph.errors import UsageError
 from stenograph.event import Action, Tokens
+from stenograph.notes import Report
 
 
 class _Nowhere:
@@ -47,8 +50,9 @@ class Part(msgspec.Struct, frozen=True):
 class Where(msgspec.Struct, frozen=True, gc=False):
     """When and where a record was told: `seen` is when it was observed, `at` the time it tells itself.
 
-    Times are RFC 3339 (`at`: or None); `line` is 1-based, `offset` and `length` are bytes.
-    `is_object` is False for text and for JSON that is no object.
+    Times are RFC 3339 (`at`: or None); `line` is 1-based, `offset` and `length` are bytes. In a stored
+    session `file` names the file and `line` counts its elements. `is_object` is False for text and for JSON
+    that is no object.
     """
 
     seen: str = ""
@@ -57,6 +61,7 @@ class Where(msgspec.Struct, frozen=True, gc=False):
     offset: int = 0
     length: int = 0
     is_object: bool = True
+    file: str = ""
 
 
 UNPLACED = Where()
@@ -204,3 +209,71 @@ Entry: TypeAlias = (
     | Noticed
     | Unread
 )
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a session took, each count as its agent defines it; the cost in USD is None where none is told."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_writes: int = 0
+    cache_reads: int = 0
+    cost: float | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list of sessions says of one; times are RFC 3339, `path` is its folder."""
+
+    path: str
+    format: str
+    agent: str
+    id: str
+    variant: str = ""
+    parent: str = ""
+    started: str | None = None
+    updated: str | None = None
+    cwd: str = ""
+    model: str = ""
+    title: str = ""
+    requests: int = 0
+    totals: Totals = Totals()
+    faults: int = 0
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of the model: `last` is the newest message of the history then, `element` its record."""
+
+    number: int
+    last: int
+    element: int
+    at: str | None = None
+    totals: Totals = Totals()
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """One message as the model was sent it; `index` is its place in the history, None when it was put in."""
+
+    role: str
+    content: Any
+    index: int | None
+    is_edited: bool = False
+
+
+class Session(msgspec.Struct, kw_only=True, eq=False):
+    """One stored session: what happened in it, and the agent's own records in `source`."""
+
+    summary: Summary
+    entries: list[Entry]
+    requests: list[Request]
+    report: Report
+    source: Any
+    sent: Callable[[Request], list[Sent]]
+
+    def context_at(self, request: int) -> list[Sent]:
+        """What the model was sent at a request, counted from 0 as in `requests`; raises UsageError for none.
+
+        By the agent's own rules; system prompts and tool schemas are stored by no agent.
+        """
+        if not -len(self.requests) <= request < len(self.requests):
+            raise UsageError(f"there is no request {request}: the session has {len(self.requests)}")
+        return self.sent(self.requests[request])

@@ -34,8 +34,15 @@ def events(
     """The events of a recorded or running stream, each as soon as its record is there.
 
     `source` is a path (also gzip or zstd), bytes, a file object, or an iterable of lines, with or without
-    their ends. Raises UnknownFormat, NotRecognized, ReadError.
+    their ends; or the path of a stored session, whose events are those of its run, at its own times. Raises
+    UnknownFormat, NotRecognized, ReadError.
     """
+    if format == "auto" and isinstance(source, str | os.PathLike) and _may_be_stored(os.fspath(source)):
+        from stenograph.stores import replayed, store_of
+
+        if store_of(source):
+            yield from replayed(source, cwd=cwd, profile=profile, detail=detail)
+            return
     parts = pieces(source)
     head: list[bytes] = []
     known = _recognized(parts, head) if format == "auto" else format
@@ -64,6 +71,11 @@ def pieces(source: Source) -> Iterator[bytes]:
     if hasattr(source, "read"):
         return _read(cast("Readable", source))
     return _lines(source)
+
+
+def _may_be_stored(path: str) -> bool:
+    """Whether a path may name a stored session, so that the stores need be loaded to tell."""
+    return path.endswith(".json") or os.path.isdir(path)
 
 
 def _recognized(parts: Iterator[bytes], head: list[bytes]) -> str:

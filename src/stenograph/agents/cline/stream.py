@@ -248,36 +248,37 @@ def _called(event: dict[str, Any], part: Part) -> Iterator[Entry]:
 
 def _returned(event: dict[str, Any], part: Part) -> Entry:
     output, error = event.get("output"), text(event, ("error",))
-    items = _items(output)
+    batch = items(output)
     return ToolReturned(
         id=text(event, ("toolCallId",)),
         tool=text(event, ("toolName",)),
         input=event.get("input"),
-        ok=_verdict(output, error, items),
-        oks=tuple(_is_ok(item) for item in items) if items else None,
+        ok=verdict(output, error, batch),
+        oks=tuple(is_ok(item) for item in batch) if batch else None,
         output=output if output is not None else error,
         duration_ms=amount(event.get("durationMs")),
         raw=part,
     )
 
 
-def _items(output: Any) -> list[Any]:
+def items(output: Any) -> list[Any]:
     """The items of a batch: an array, or an object's `results`."""
     batch = output.get("results") if isinstance(output, dict) else output
     return batch if isinstance(batch, list) else []
 
 
-def _is_ok(item: Any) -> bool:
+def is_ok(item: Any) -> bool:
+    """Whether one item of a batch says that it succeeded."""
     return isinstance(item, dict) and item.get("success") is True
 
 
-def _verdict(output: Any, error: str | None, items: list[Any]) -> bool | None:
+def verdict(output: Any, error: str | None, batch: list[Any]) -> bool | None:
     """Whether a call succeeded: its own flag, every item's, or an error text; None when nobody says."""
     told = output.get("success") if isinstance(output, dict) else None
     if isinstance(told, bool):
         return told
-    if items:
-        return all(map(_is_ok, items))
+    if batch:
+        return all(map(is_ok, batch))
     return False if error or text(output, ("error",)) else None
 
 

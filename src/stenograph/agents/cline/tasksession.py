@@ -1,0 +1,95 @@
+"""What is in a task directory: the session, its live entries, its faults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from stenograph import jsonio
+from stenograph.agents.cline import summary
+from stenograph.agents.cline.drift import check_task
+from stenograph.agents.cline.folders import FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS
+from stenograph.agents.cline.requests import requests
+from stenograph.agents.cline.stream import ClineStream
+from stenograph.agents.cline.taskdir import Task, read_task
+from stenograph.agents.cline.timeline import place_of, timeline, workspace
+from stenograph.document import Array
+from stenograph.errors import Place
+from stenograph.model import Entry, Request, Sent, Session, Started, Unread
+from stenograph.notes import Kind, Report
+
+
+def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
+    """The task as one timeline; `sent` tells what a request held, by its agent's rules."""
+    task = read_task(path)
+    report = Report()
+    note_faults(task, report)
+    return Session(
+        summary=summary.of_loaded(task),
+        entries=list(timeline(task)),
+        requests=requests(task),
+        report=report,
+        source=task,
+        sent=lambda request: sent(task, request),
+    )
+
+
+def live(path: str) -> Iterator[Entry]:
+    """What the command line of that time printed: the UI messages; without any, the API history."""
+    task = read_task(path)
+    if not task.ui.elements:
+        yield from timeline(task)
+        return
+    yield Started(session_id=task.id, cwd=workspace(task) or None)
+    yield from _shown(task)
+
+
+def check(path: str) -> tuple[int, Report]:
+    """Faults of files and elements; kinds, members and tools that are new."""
+    task = read_task(path)
+    report = Report()
+    note_faults(task, report)
+    check_task(task, report)
+    return task.units, report
+
+
+def note_faults(task: Task, report: Report) -> None:
+    """Note each file of a task that is damaged, and each element that is no object."""
+    arrays: tuple[Array[Any], ...] = (task.api, task.ui, task.context)
+    for array in arrays:
+        if array.error:
+            report.add(Kind.DAMAGED, "damaged-file", _at(task, array.name), array.error)
+        for number, element in enumerate(array.elements):
+            if element.error:
+                where = Place(os.path.join(task.dir, array.name), array.spans[number][0], number + 1)
+                report.add(Kind.UNREAD, "odd-element", where, f"{element.error}: {element.raw[:80]!r}")
+    for name, error in (
+        (FILE_METADATA, task.metadata_error),
+        (FILE_SETTINGS, task.settings_error),
+        (task.history_file or FILE_HISTORY_ITEM, task.history_error),
+    ):
+        if error:
+            report.add(Kind.DAMAGED, "damaged-file", _at(task, name), error)
+
+
+def _at(task: Task, name: str) -> Place:
+    return Place(os.path.join(task.dir, os.path.basename(name)))
+
+
+def _shown(task: Task) -> Iterator[Entry]:
+    """The UI messages, read as the records that the command line prints."""
+    reader = ClineStream()
+    places = []
+    for at, message in enumerate(task.ui.elements):
+        places.append(place_of(task.ui, at, message))
+        if message.error:
+            yield Unread(raw=msgspec.Raw(message.raw), place=places[-1])
+        for entry in reader.feed(jsonio.compact(message.raw if not message.error else b"") + b"\n"):
+            entry.place = places[entry.place.line - 1]
+            yield entry
+    for entry in reader.flush():
+        entry.place = places[entry.place.line - 1]
+        yield entry

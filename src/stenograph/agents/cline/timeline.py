@@ -1,0 +1,249 @@
+"""A task directory as one timeline: the API history, what the chat view showed, edits, requests' usage.
+
+The API history says what was said and called; the UI messages, each stamped with how long the history was
+when it was shown, say when, at what cost, and what went wrong. What both hold is taken from the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from stenograph import jsonio
+from stenograph.agents.cline.requests import to_time
+from stenograph.agents.cline.scalars import to_int
+from stenograph.agents.cline.taskdir import Task
+from stenograph.agents.cline.turns import Turns
+from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
+from stenograph.agents.cline.usage import tokens_of, totals_of
+from stenograph.document import Array
+from stenograph.model import (
+    Entry,
+    Failed,
+    Noticed,
+    Part,
+    Prompted,
+    Said,
+    Spent,
+    Started,
+    Thought,
+    ToolCalled,
+    Unread,
+    Warned,
+    Where,
+)
+
+_FAULTS = ("error", "api_req_failed")
+_WARNINGS = (
+    "diff_error",
+    "clineignore_error",
+    "rooignore_error",
+    "condense_context_error",
+    "shell_integration_warning",
+    "shell_integration_warning_with_suggestion",
+    "mistake_limit_reached",
+    "too_many_tools_warning",
+    "command_permission_denied",
+)
+
+
+def timeline(task: Task) -> Iterator[Entry]:
+    """The entries of a task in order, each with its file, element and byte range."""
+    yield _started(task)
+    yield from _Merge(task).entries()
+
+
+class _Merge:
+    """Walks the UI messages and puts in front of each what was there before it."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.turns = Turns()
+        self.next_message = 0
+        self.next_edit = 0
+        self.left_out: tuple[int, int] | None = None
+        self.edits = sorted(enumerate(task.context.elements), key=lambda each: _order(each[1]))
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything, in order."""
+        for at, message in enumerate(self.task.ui.elements):
+            yield from self._history(self._reach(message))
+            yield from self._edits(message)
+            place = place_of(self.task.ui, at, message)
+            yield from self._range(message, place)
+            for entry in _shown(message, is_kept=self._is_kept(message), is_first=at == 0):
+                entry.place = place
+                yield entry
+        yield from self._history(len(self.task.api.elements))
+        yield from self._edits(None)
+
+    def _reach(self, shown: UIMessage) -> int:
+        """How many messages of the history stand before a UI message."""
+        told = shown.history_index
+        if told is not None:
+            return told + (2 if shown.kind == "api_req_started" else 1)
+        time, reach = shown.time, self.next_message
+        messages = self.task.api.elements
+        while time and reach < len(messages) and (at := messages[reach].time) and at <= time:
+            reach += 1
+        return reach
+
+    def _is_kept(self, shown: UIMessage) -> bool:
+        """Whether the history holds what a UI message shows, as far as its index tells."""
+        told, count = shown.history_index, len(self.task.api.elements)
+        return count > 0 if told is None else told + 1 < count
+
+    def _history(self, reach: int) -> Iterator[Entry]:
+        messages = self.task.api.elements
+        while self.next_message < min(reach, len(messages)):
+            at, message = self.next_message, messages[self.next_message]
+            self.next_message += 1
+            place = place_of(self.task.api, at, message)
+            for entry in self.turns.read(message, at):
+                entry.place = place
+                yield entry
+
+    def _edits(self, until: UIMessage | None) -> Iterator[Entry]:
+        """The context edits that were made before a UI message, or all that are left."""
+        time = until.time if until else None
+        while self.next_edit < len(self.edits):
+            at, update = self.edits[self.next_edit]
+            if until and not (time and update.time and update.time <= time):
+                return
+            self.next_edit += 1
+            yield _edit(update, place_of(self.task.context, at, update))
+
+    def _range(self, message: UIMessage, place: Where) -> Iterator[Entry]:
+        told = message.deleted_range
+        if told and told != self.left_out:
+            self.left_out = told
+            yield Noticed(kind="left_out", record={"start": told[0], "end": told[1]}, place=place)
+
+
+def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextUpdate) -> Where:
+    """Where an element stands: its file, its number from 1, its bytes."""
+    start, end = array.spans[at]
+    return Where(
+        at=to_time(element.time),
+        line=at + 1,
+        offset=start,
+        length=end - start,
+        is_object=element.error is None,
+        file=array.name,
+    )
+
+
+def _order(update: ContextUpdate) -> int:
+    found = to_int(update.ts)
+    return found[0] if found else 0
+
+
+def _edit(update: ContextUpdate, place: Where) -> Entry:
+    if update.error:
+        return Unread(raw=msgspec.Raw(update.raw), place=place)
+    record = {
+        "message": update.message,
+        "block": update.block,
+        "type": update.edit_type,
+        "text": update.new_text,
+    }
+    return Noticed(kind="context_edit", record=record, raw=Part(update.raw), place=place)
+
+
+def _started(task: Task) -> Entry:
+    metadata = task.metadata
+    versions = [each.cline_version for each in metadata.environment_history] if metadata else []
+    return Started(
+        session_id=task.id,
+        cwd=workspace(task) or None,
+        model=model(task) or None,
+        version=versions[-1] if versions else None,
+        place=Where(file=task.history_file),
+    )
+
+
+def workspace(task: Task) -> str:
+    """The folder the task ran in, empty when no index entry tells it."""
+    item = task.history
+    return (item.cwd_on_task_initialization or item.workspace) if item else ""
+
+
+def model(task: Task) -> str:
+    """The last model that is named, empty when none is."""
+    usage = task.metadata.model_usage if task.metadata else []
+    if usage:
+        return usage[-1].model_id
+    told = (message.model_info for message in reversed(task.api.elements))
+    found = next((info.model_id for info in told if info), "")
+    return found or (task.history.model_id if task.history else "")
+
+
+def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Entry]:
+    if message.error:
+        yield Unread(raw=msgspec.Raw(message.raw))
+        return
+    kind, text = message.kind, message.text
+    if message.usage:
+        yield from _request(message)
+    elif kind in _FAULTS:
+        yield Failed(message=_inner(text) or kind)
+    elif kind in _WARNINGS:
+        yield Warned(message=_inner(text) or kind, code=kind)
+    elif not is_kept and (entry := _alone(message, is_first=is_first)):
+        yield entry
+    else:
+        record = {name: message.get(name) for name in message.cells}
+        yield Noticed(kind=f"{message.type}/{kind}", record=record, raw=Part(message.raw))
+
+
+def _request(message: UIMessage) -> Iterator[Entry]:
+    info = message.usage
+    if info is None:
+        return
+    if info.has_usage:
+        yield Spent(tokens=tokens_of(info), cost=totals_of(info).cost)
+    else:
+        yield Noticed(kind=f"{message.type}/{message.kind}", raw=Part(message.raw))
+    if info.cancel_reason:
+        fault = _inner(info.streaming_failed_message)
+        said = f"{info.cancel_reason}: {fault}" if fault else info.cancel_reason
+        yield Warned(message=said, code=info.cancel_reason)
+
+
+def _alone(message: UIMessage, *, is_first: bool) -> Entry | None:
+    """What a UI message says where there is no history to say it; the first text is the user's."""
+    kind, text = message.kind, message.text
+    match kind:
+        case "task" | "user_feedback":
+            return Prompted(text=text)
+        case "text" if is_first:
+            return Prompted(text=text)
+        case "text" | "completion_result" if text:
+            return Said(text=text)
+        case "reasoning":
+            return Thought(text=text or str(message.get("reasoning", "")))
+        case "command":
+            return ToolCalled(id=None, tool=kind, input={"command": text}, raw=Part(message.raw))
+        case "tool" | "use_mcp_server" | "browser_action":
+            source = _loads(text)
+            name = source.get("tool") if isinstance(source, dict) else None
+            return ToolCalled(
+                id=None, tool=name if isinstance(name, str) else kind, input=source, raw=Part(message.raw)
+            )
+    return None
+
+
+def _inner(text: str) -> str:
+    """The `message` inside a text that is JSON, else the text."""
+    found = _loads(text)
+    told = found.get("message") if isinstance(found, dict) else None
+    return told if isinstance(told, str) and told else text
+
+
+def _loads(text: str) -> Any:
+    try:
+        return jsonio.loads(text.encode("utf-8", "backslashreplace"))
+    except ValueError:
+        return None
