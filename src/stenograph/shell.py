@@ -153,7 +153,8 @@ def _leading_cd(syntax: Syntax, root: Node) -> str | None:
         return None
     node, operator = own[0], ""
     while node.type in ("list", "redirected_statement"):
-        operator = node.children[1].type if node.type == "list" else operator
+        if node.type == "list":
+            operator = next((child.type for child in node.children if not child.is_named), "")
         node = node.children[0]
     if node.type != "command" or not (operator == "&&" or (not operator and len(own) == 1)):
         return None

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from stenograph.paths import resolve
 from stenograph.shell_programs import PROGRAMS, Act, Found, Stretch
-from stenograph.shell_syntax import Statement, Syntax, command_words, parse, stages, statements
+from stenograph.shell_syntax import (
+    Statement,
+    Syntax,
+    check_assignment,
+    command_words,
+    parse,
+    stages,
+    statements,
+)
 from stenograph.shell_words import LITERAL, Unclear, Word, word
 from stenograph.shell_wrappers import destination, script, unwrap
 
@@ -90,8 +98,9 @@ class Line:
     def _group(self, syntax: Syntax, node: Node, *, piped: bool, inside: bool) -> None:
         """`( … )`, which ends with the folder in which it began, and `{ …; }`, which does not."""
         children = node.children
-        if children[0].type not in ("(", "{"):
-            raise Unclear
+        opener = children[0].type
+        if opener not in ("(", "{") or (opener == "{" and not syntax.blank(children[0].end_byte)):
+            raise Unclear  # `((…))`, and `{cat`, which is one word
         base = self._base
         self._sequence(syntax, children[1:-1], piped=piped, inside=inside)
         if node.type == "subshell":
@@ -101,7 +110,8 @@ class Line:
         """Assignments that lead the line; their values may hold variables, but no substitution."""
         if self.found:
             raise Unclear
-        syntax.words([node] if node.type == "variable_assignment" else node.children)
+        for assignment in [node] if node.type == "variable_assignment" else node.children:
+            check_assignment(syntax, assignment)
 
     def _pipeline(self, syntax: Syntax, statement: Statement, *, piped: bool) -> None:
         parts = stages(syntax, statement)
