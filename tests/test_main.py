@@ -18,6 +18,7 @@ from stenograph.cli import main
 from stenograph.errors import Error, UnknownFormat
 
 COMMANDS = list(main.COMMANDS)
+STORE = Path(__file__).parent / "data" / "cline-store" / "legacy_read"
 LAYERS = Path(__file__).parent / "data" / "cline-sdk" / "layer1_runs.jsonl"
 
 
@@ -124,6 +125,9 @@ def workplace(tmp_path, monkeypatch):
     mine.chmod(0o755)
     envelope = {"event": "iteration.started", "sessionId": "s1", "payload": {"iteration": 1}}
     (tmp_path / "events.jsonl").write_text(f"{json.dumps(envelope)}\n")
+    for home in (tmp_path / ".cline" / "data", tmp_path / "exports"):
+        shutil.copytree(STORE, home)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -257,7 +257,7 @@ def test_the_grammar_is_loaded_at_first_use() -> None:
     code = (
         "import sys, stenograph.shell as s;"
         "assert not [m for m in sys.modules if m.startswith('tree_sitter')];"
-        "s.classify('cat f'); assert 'tree_sitter_bash' in sys.modules"
+        "s.classify('cat f && ls'); assert 'tree_sitter_bash' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

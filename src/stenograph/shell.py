@@ -97,7 +97,7 @@ def moves_directory(command: str) -> bool:
     Of a text that cannot be parsed the answer is yes when one of the words stands in it.
     """
     words = len(_MOVE.findall(command))
-    if words == 0 or (words == 1 and leading_cd(command) is not None):
+    if words == 0 or (words == 1 and _PLAIN_CD.match(command)):
         return False
     try:
         syntax = parse(command)
@@ -112,7 +112,9 @@ def moves_directory(command: str) -> bool:
 _LEAD = r"[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t]*&&[ \t]*"
 _FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([\w./+-]+)(?=[ \t\n;|&]|$)", re.ASCII)
 """The first word behind a `cd PATH &&`, when all of that is plain."""
-_PLAIN_CD = re.compile(rf"{_LEAD}(?=\S)|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII)
+_PLAIN_CD = re.compile(
+    rf"{_LEAD}(?=[\w./])[^()\[\]{{}}'\"`\\$<#\n]+\Z|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII
+)
 _MOVE = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
