@@ -53,6 +53,26 @@ TOOLS = {
     "LS of nothing named": tool("LS", {}, ["list +"]),
     "Bash": tool("Bash", {"command": "make"}, ["command make +"]),
     "Bash, a file operation": tool("Bash", {"cmd": "cat a && ls b"}, ["read /w/a +", "list /w/b +"]),
+    "Bash, a grep that found nothing did not fail": Rule(
+        [
+            bash("b1", "grep x a"),
+            failure("b1", "Exit code 1"),
+            bash("b2", "grep x a"),
+            failure("b2", [text("Exit code 1")]),
+        ],
+        ["search x in a +", "search x in a +"],
+    ),
+    "Bash, other failures": Rule(
+        [
+            bash("b1", "grep x a"),
+            failure("b1", "Exit code 2\ngrep: a: no such file"),
+            bash("b2", "cat a"),
+            failure("b2", "Exit code 1\ncat: a: no such file"),
+            bash("b3", "grep x a | wc -l"),
+            failure("b3", "said no"),
+        ],
+        ["search x in a -", "read a -", "search x in a -"],
+    ),
     "Skill": tool("Skill", {"skill": "greet"}, ["skill greet at /w/skills/greet/SKILL.md +"]),
     "Skill by its other keys": tool(
         "Skill", {"skill": 1, "command": "greet"}, ["skill greet at /w/skills/greet/SKILL.md +"]

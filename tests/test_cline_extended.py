@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from cline_records import agent, end, finished, item, mate, say, start, team, words
-from rules import Rule, params, told
+from cline_records import agent, end, finished, hook, item, mate, say, start, team, words
+from recordings import NOON
+from rules import Rule, line, params, told
+from stenograph import EventParser
 
 BOOM = agent("error", error={"name": "Error", "message": "boom"}, recoverable=False)
 
@@ -265,3 +267,43 @@ def test_a_call_in_a_batch_of_one(items: list[Any]) -> None:
         [start("c", "read_files", ["/a"]), end("c", output=items)], ["read /a +" if items else "read /a"]
     )
     assert told("cline", rule, "extended") == rule.events
+
+
+def test_details() -> None:
+    records = [
+        start("c", "run_commands", ["cat a", "make"]),
+        end("c", output=[item(), item()], durationMs=7),
+        end("d", toolName="demo__add"),
+        SPAWN,
+        hook("agent_start", "sub", "lead"),
+        words("x"),
+        hook("agent_end", "sub", "lead"),
+        words("y"),
+        mate("scout", "content_end", contentType="text", text="z"),
+        mate(
+            "scout",
+            "content_start",
+            contentType="tool",
+            toolName="editor",
+            toolCallId="e",
+            input={"path": "/a"},
+        ),
+        say("text", "w"),
+    ]
+    parser = EventParser("cline", now=lambda: NOON, profile="extended", detail=True)
+    found = [event for record in records for event in parser.feed(line(record))] + parser.close()
+    names = ("call_id", "tool", "subagent", "duration_ms")
+    told = [
+        (event.origin and event.origin.line, *(getattr(event, name) for name in names)) for event in found
+    ]
+    assert told == [
+        (2, "c", "run_commands", None, 7),
+        (2, "c", "run_commands", None, 7),
+        (3, "d", "demo__add", None, None),
+        (4, "c", "spawn_agent", None, None),
+        (6, None, None, "sub", None),
+        (8, None, None, None, None),
+        (9, None, None, "scout", None),
+        (11, None, None, None, None),
+        (10, "e", "editor", "scout", None),
+    ]

@@ -21,7 +21,8 @@ from cline_records import (
     words,
 )
 from recordings import PROFILES
-from rules import FLUSH, Rule, params, told
+from rules import FLUSH, Rule, line, params, told
+from stenograph import EventParser
 
 EVENTS = {
     "consumed": Rule(
@@ -475,9 +476,6 @@ def test_rule(rule: Rule, profile: str) -> None:
     ],
 )
 def test_where_the_session_is_told(record: dict, session: str | None) -> None:
-    from rules import line
-    from stenograph import EventParser
-
     parser = EventParser("cline")
     parser.feed(line(record) + line({"type": "hook_event", "sessionId": "late"}))
     assert parser.session_id == (session or "late")

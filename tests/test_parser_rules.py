@@ -14,6 +14,7 @@ from recordings import NOON
 from rules import line
 from stenograph import EventParser, encode
 from stenograph.errors import UsageError
+from stenograph.event import decode
 
 
 def events(
@@ -353,3 +354,15 @@ def test_a_closed_parser_takes_no_more() -> None:
         parser.feed("x")
     with pytest.raises(UsageError):
         parser.close()
+
+
+def test_a_profile_that_nobody_knows() -> None:
+    with pytest.raises(UsageError, match="extendd"):
+        EventParser("claude", profile="extendd")  # type: ignore[arg-type]
+
+
+def test_an_event_with_a_lone_surrogate_can_be_read_back() -> None:
+    parser = EventParser("claude", now=lambda: NOON)
+    events = parser.feed(line(said("a\ud800")) + line({"type": "later", "s": "\udfff"})) + parser.close()
+    assert [encode(decode(encode(event))) for event in events] == [encode(event) for event in events]
+    assert decode(encode(events[0])).message == "a\ud800"  # type: ignore[union-attr]

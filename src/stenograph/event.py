@@ -193,7 +193,19 @@ def encode(event: Event) -> bytes:
 
 def decode(line: bytes | str) -> Event:
     """The event that one line of our own JSON holds; raises ValueError when it is none."""
-    return _decoder.decode(line)
+    try:
+        return _decoder.decode(line)
+    except ValueError:
+        return _decode_slowly(line.encode() if isinstance(line, str) else line)
+
+
+def _decode_slowly(line: bytes) -> Event:
+    """An event that holds what the fast decoder refuses: a lone surrogate."""
+    value = jsonio.loads(line)
+    if isinstance(value, dict) and "raw" in value:
+        value["raw"] = msgspec.Raw(jsonio.part(line, ("raw",)))
+    found: Event = msgspec.convert(value, Event)
+    return found
 
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)

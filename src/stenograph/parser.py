@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from stenograph import event
 from stenograph.errors import UsageError
@@ -27,7 +27,8 @@ class EventParser:
 
     `cwd` is the workspace until the stream names its own. `now` gives the time of what is fed (default: the
     system's clock at each feed); "record" takes the records' own times, and the clock where none is told.
-    `watch` is called with every entry, ahead of the events made of it. Raises UnknownFormat.
+    `watch` is called with every entry, ahead of the events made of it. Raises UnknownFormat, and UsageError
+    for a profile that there is not.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class EventParser:
         detail: bool = False,
         watch: Callable[[Entry], None] | None = None,
     ) -> None:
+        if profile not in get_args(Profile):
+            raise UsageError(f"no profile {profile!r}: it is {' or '.join(get_args(Profile))}")
         kind = stream(format)
         self._reader = kind()
         self._projection = kind.projection(cwd=cwd, extended=profile == "extended", detail=detail)
