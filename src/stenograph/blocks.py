@@ -17,7 +17,8 @@ class Sorted(NamedTuple):
 
 def thread(record: dict[str, Any]) -> str | None:
     """The call whose subagent a record belongs to; None for the main thread."""
-    return word(record.get("parent_tool_use_id"))
+    told = record.get("parent_tool_use_id")
+    return None if told is None else word(told)
 
 
 def content(message: Any) -> list[Any] | None:
@@ -37,7 +38,7 @@ def sort(message: list[Any]) -> Sorted:
     """What was thought, what was said, and the rest; a redacted thought is an empty one."""
     found = Sorted([], [], [])
     for position, block in enumerate(message):
-        form = kind(block)
+        form = block.get("type") if isinstance(block, dict) else None
         if form == "text" and isinstance(block.get("text"), str):
             found.texts.append(block["text"])
         elif form == "thinking" and isinstance(block.get("thinking"), str):

@@ -71,18 +71,19 @@ class Lines:
         return data
 
     def _narrow(self, data: bytes) -> Iterator[Line]:
+        find, number, offset = data.find, self._number, self._offset
         start = 0
-        while (end := data.find(b"\n", start)) >= 0:  # `split` looks at each byte, `find` at 32 at once
+        while (end := find(b"\n", start)) >= 0:  # `split` looks at each byte, `find` at 32 at once
             piece = data[start:end]
             if self._parts:
                 piece = b"".join([*self._parts, piece])
                 self._parts = []
             start = end + 1
             length = len(piece)
-            line = Line(self._number, self._offset, length, piece)
-            self._number += 1
-            self._offset += length + 1
-            yield line
+            yield Line(number, offset, length, piece)
+            number += 1
+            offset += length + 1
+        self._number, self._offset = number, offset
         if start < len(data):
             self._parts.append(data[start:])
 

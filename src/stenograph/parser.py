@@ -47,7 +47,7 @@ class EventParser:
         self._reader = kind()
         self._projection = kind.projection(cwd=cwd, extended=profile == "extended", detail=detail)
         self._projection.report = self._reader.report
-        self._by_record = now == "record"
+        self._by_record = self._reader.timed = now == "record"
         self._now: Callable[[], datetime] = now if callable(now) else _utc_now
         self._stamp: str | None = None  # the last time that a record told of itself
         self._errors: deque[str] = deque(maxlen=_TAIL)

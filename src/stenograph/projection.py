@@ -241,10 +241,10 @@ class Projection:
         if call.entry.id is not None:
             self._ids.setdefault(call.entry.id, []).append(self._count)
 
-    def waiting(self, call_id: str | None) -> list[Call]:
-        """The unanswered calls of an id, in order."""
+    def waiting(self, call_id: str | None) -> int:
+        """How many calls of an id are unanswered."""
         numbers = self._ids.get(call_id) if call_id else None
-        return [self._calls[number] for number in numbers] if numbers else []
+        return len(numbers) if numbers else 0
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""

@@ -54,6 +54,7 @@ class Reader:
     def __init__(self) -> None:
         self.report = Report()
         self.session_id: str | None = None
+        self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
         self._records = Records(self.decode, self.dialect, self.report)
@@ -151,7 +152,8 @@ class Reader:
     def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
         """When and where the record being read was told."""
         unit = self.unit
-        return Where(self.now, self.time(record), unit.number, unit.offset, unit.length, is_object)
+        at = self.time(record) if self.timed else None
+        return Where(self.now, at, unit.number, unit.offset, unit.length, is_object)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""

@@ -82,7 +82,10 @@ class Records:
                     pass
                 else:
                     if type(value) is dict:
-                        yield _unit(line, text, value)
+                        if len(text) == line.length:
+                            yield Unit(text, value, True, line.number, line.offset, line.length)
+                        else:
+                            yield _unit(line, text, value)
                         continue
             yield from self._unusual(line)
 

@@ -33,6 +33,7 @@ from stenograph.model import (
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
 
+_FLAGS = frozenset(("interrupted", "is_interrupted", "is_interruption"))
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
 
 
@@ -199,8 +200,8 @@ def _result(
     failed = (
         block.get("is_error") is True
         or _interrupted(block)
-        or _interrupted(own)
-        or _interrupted(shared)
+        or (own is not None and _interrupted(own))
+        or (shared is not None and _interrupted(shared))
         or _not_run(record.get("tool_result_meta"), name)
     )
     if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
@@ -220,7 +221,9 @@ def _names(told: Any, name: str | None) -> bool:
 
 
 def _interrupted(source: Any) -> bool:
-    return isinstance(source, dict) and (
+    if not isinstance(source, dict) or _FLAGS.isdisjoint(source):
+        return False
+    return (
         source.get("interrupted") is True
         or source.get("is_interrupted") is True
         or source.get("is_interruption") is True
