@@ -50,7 +50,7 @@ def meaning(event: Any, part: Part) -> Iterator[Entry]:
             yield Unread(raw=part.raw())
 
 
-def ended(reason: str | None, said: str | None, *, ok: bool) -> Ended:
+def ended(reason: str | None, said: str | None, *, ok: bool | None) -> Ended:
     """A run's end: `said` is its last answer, or the message of its error."""
     fault = None if reason == "error" else reason
     message = (f"{fault}: {said}" if fault and said else fault or said) or "error"
