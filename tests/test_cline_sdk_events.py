@@ -408,7 +408,7 @@ def _places(record: Any) -> Iterable[tuple[Any, Any]]:
                 todo.append(member)
 
 
-@pytest.mark.parametrize("odd", [None, 3, [], {}, "x", ["type"]])
+@pytest.mark.parametrize("odd", [None, 3, [], {}, ["type"]])
 def test_any_record_can_be_weighed(odd: Any) -> None:
     for layer in LAYERS:
         score = stream(f"cline-{layer}").score
