@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
+from stenograph.agents.cline import javascript
 from stenograph.event import Tokens
 from stenograph.fields import amount, count
 from stenograph.model import (
@@ -23,6 +26,20 @@ from stenograph.model import (
 from stenograph.tools import text
 
 _QUIET = ("iteration_start", "iteration_end", "done")
+
+
+class Made(Part, frozen=True):
+    """Where an event would stand that was made from another layer's; spelled as Cline does."""
+
+    event: Mapping[str, Any] = {}
+
+    def raw(self) -> msgspec.Raw:
+        """The event's JSON."""
+        return msgspec.Raw(javascript.stringify(self.event).encode())
+
+    def value(self) -> Any:
+        """The event."""
+        return self.event
 
 
 def meaning(event: Any, part: Part) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ from stenograph import jsonio
 from stenograph.agents.cline import runtime, session, wire
 from stenograph.agents.cline.adapt import AgentAdapters
 from stenograph.agents.cline.agent import AGENT_EVENTS, message_of
-from stenograph.agents.cline.entries import ended, meaning
+from stenograph.agents.cline.entries import Made, ended, meaning
 from stenograph.agents.cline.projection import SessionsProjection
 from stenograph.agents.cline.receive import HubEventTranslator
 from stenograph.agents.cline.runtime import AGENT_RUNTIME_EVENTS
@@ -151,9 +151,10 @@ class RuntimeReader(LayerReader):
             yield Prompted(text="".join(_texts(event.message.content)))
         agent_id = word(snapshot.get("agentId"))
         for found in self._adapters.translate(event, agent_id=agent_id):
+            made = wire.to_wire(found)
             yield from self.inner(
-                wire.to_wire(found),
-                Part(wire.encode(found)),
+                made,
+                Made(event=made),
                 agent_id if word(snapshot.get("parentAgentId")) else None,
                 last_error=word(snapshot.get("lastError")),
             )
@@ -292,7 +293,7 @@ class HubReader(LayerReader):
         if event.get("type") == "done" or (event.get("contentType") == "tool" and "toolCallId" not in event):
             return iter(())  # without an id it is what a hook said of a call
         mate = word(owner.get("teamAgentId")) if owner.get("teamRole") == "teammate" else None
-        return self.inner(event, Part(wire.encode(wire.Unknown(wire=event))), mate or _below(event))
+        return self.inner(event, Made(event=event), mate or _below(event))
 
     def _run_ended(self, name: str, payload: dict[str, Any]) -> Entry:
         """The end of a run: its reason, and its last answer or its error's message."""
