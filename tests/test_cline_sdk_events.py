@@ -375,6 +375,26 @@ def test_times_are_the_records_own_where_they_have_one() -> None:
     assert seen[1:] == sorted(seen[1:])
 
 
+@pytest.mark.parametrize("depth", [500, 3000])
+def test_depth_does_not_matter(depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    lines = b"\n".join(
+        (
+            b'{"type":"assistant-message","message":{"content":[{"type":"text","text":%s}]}}' % deep,
+            b'{"type":"tool-started","toolCall":{"toolCallId":"c","toolName":"bash","input":%s}}' % deep,
+            b'{"type":"tool-finished","toolCall":{"toolCallId":"c"},"message":{"content":[{"output":%s}]}}'
+            % deep,
+            b'{"type":"run-failed","error":%s}' % deep,
+            b"",
+        )
+    )
+    for layer in LAYERS:
+        parser = EventParser(f"cline-{layer}")
+        parser.feed(translated(lines, source="runtime", target=layer))
+        for event in parser.close():
+            encode(event)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
