@@ -13,7 +13,7 @@ from recordings import DATA, NOON, PROFILES, Recording, lines, play, recordings
 from stenograph import EventParser, NotRecognized, detect
 from stenograph.event import decode, encode
 from stenograph.framing import Lines
-from stenograph.registry import stream
+from stenograph.registry import canonical, stream
 
 ALL = recordings()
 OURS = [recording for recording in ALL if DATA in recording.beside.parents]
@@ -110,7 +110,7 @@ def test_the_format_is_recognized(recording: Recording) -> None:
         with pytest.raises(NotRecognized, match="opencode-stream or kilo-stream"):
             detect(recording.stdout)
     elif recording.stdout.strip():
-        assert detect(recording.stdout).split("-")[0] == recording.format.split("-")[0]
+        assert detect(recording.stdout) == canonical(recording.format)
 
 
 def _is_either_twin(recording: Recording) -> bool:

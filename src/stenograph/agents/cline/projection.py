@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -287,6 +288,51 @@ class ClineProjection(Projection):
         tool = _OLD_TOOLS.get(text(source, ("tool",)) or "")
         made = draft(tool, source, self.resolve) if tool else None
         return made or [event.Unknown(json=entry.raw.raw())]
+
+
+class SessionsProjection(Projection):
+    """Events of many sessions in one stream, by a `ClineProjection` for each: their calls share ids.
+
+    So many are kept; the session that was quiet longest gives way, as if it had ended.
+    """
+
+    KEPT = 256
+
+    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
+        super().__init__(cwd=cwd, extended=extended, detail=detail)
+        self._given = cwd
+        self._sessions: OrderedDict[str | None, ClineProjection] = OrderedDict()
+
+    def project(self, entry: model.Entry) -> list[Event]:
+        """The events that this entry completes in its session."""
+        own = self._own()
+        events = own.project(entry)
+        self.cwd = own.cwd
+        if len(self._sessions) > self.KEPT:
+            events += self._closed(self._sessions.popitem(last=False)[1])
+        return events
+
+    def flush(self) -> list[Event]:
+        """Nothing is held for joining: Cline tells whole messages."""
+        return []
+
+    def close(self) -> list[Event]:
+        """Every call that never got its answer, session by session."""
+        sessions, self._sessions = self._sessions, OrderedDict()
+        return [made for each in sessions.values() for made in self._closed(each)]
+
+    def _own(self) -> ClineProjection:
+        own = self._sessions.pop(self.session_id, None)
+        if own is None:
+            own = ClineProjection(cwd=self._given, extended=self.extended, detail=self.detail)
+            own.session_id, own.report = self.session_id, self.report
+        self._sessions[self.session_id] = own
+        own.now = self.now
+        return own
+
+    def _closed(self, own: ClineProjection) -> list[Event]:
+        own.now = self.now
+        return own.close()
 
 
 def _told(entry: ToolReturned | None, position: int) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
+from stenograph.agents.cline.entries import is_ok, items, verdict
 from stenograph.agents.cline.requests import to_time
 from stenograph.agents.cline.scalars import to_float, to_int
 from stenograph.agents.cline.sessions import (
@@ -23,7 +24,6 @@ from stenograph.agents.cline.sessions import (
     Transcript,
     unwrap,
 )
-from stenograph.agents.cline.stream import is_ok, items, verdict
 from stenograph.agents.cline.types import Block
 from stenograph.event import Tokens
 from stenograph.model import (

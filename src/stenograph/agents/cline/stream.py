@@ -13,22 +13,10 @@ from itertools import chain
 from typing import Any
 
 from stenograph import jsonio
+from stenograph.agents.cline.entries import ended, meaning
 from stenograph.agents.cline.projection import ClineProjection
-from stenograph.event import Tokens
-from stenograph.fields import amount, count, moment
-from stenograph.model import (
-    NOWHERE,
-    Ended,
-    Entry,
-    Failed,
-    Noticed,
-    Part,
-    Said,
-    Spent,
-    Thought,
-    ToolCalled,
-    ToolReturned,
-)
+from stenograph.fields import moment
+from stenograph.model import NOWHERE, Entry, Failed, Noticed, Part, Said, Spent, Thought
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
 from stenograph.tools import text
@@ -51,7 +39,6 @@ _RECORDS = (
     "message",
     "completion",
 )
-_QUIET = ("iteration_start", "iteration_end", "done")
 
 
 class ClineStream(Reader):
@@ -128,15 +115,7 @@ class ClineStream(Reader):
         """The end of a run; `text` is the last answer, or the error's message."""
         yield from self._settle()
         reason = text(record, ("finishReason",))
-        fault = None if reason == "error" else reason
-        said = text(record, ("text",))
-        yield Ended(
-            ok=reason in ("completed", "aborted", None),
-            text=said,
-            message=(f"{fault}: {said}" if fault and said else fault or said) or "error",
-            code=fault,
-            thread=NOWHERE,
-        )
+        yield ended(reason, text(record, ("text",)), ok=reason in ("completed", "aborted", None))
 
     @on("run_start", "run_aborted", "team_restored", "zen_dispatched", "error", "task_started")
     def housekeeping(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -198,32 +177,9 @@ class ClineStream(Reader):
 
     def _inner(self, event: Any, part: Part, thread: str | None) -> Iterator[Entry]:
         """One event of an agent, the lead or another."""
-        for entry in self._meaning(event, part):
+        for entry in meaning(event, part):
             entry.thread = thread
             yield entry
-
-    def _meaning(self, event: Any, part: Part) -> Iterator[Entry]:
-        match event:
-            case {"type": "content_start", "contentType": "tool"}:
-                yield from _called(event, part)
-            case {"type": "content_start"}:
-                return
-            case {"type": "content_end", "contentType": "text"}:
-                yield Said(text=text(event, ("text", "content")) or "")
-            case {"type": "content_end", "contentType": "reasoning" | "thinking"}:
-                yield Thought(text=text(event, ("reasoning", "text", "content")) or "")
-            case {"type": "content_end", "contentType": "tool"}:
-                yield _returned(event, part)
-            case {"type": "usage"}:
-                yield _spent(event)
-            case {"type": str(kind)} if kind in _QUIET:
-                return
-            case {"type": "content_update" | "notice" as kind}:
-                yield self._notice(kind, event, part=part)
-            case {"type": "error"}:
-                yield self._notice("inner/error", event, part=part)
-            case _:
-                yield self.unread(bytes(part.raw()))
 
     def _flat(self, form: str, record: dict[str, Any]) -> Iterator[Entry]:
         told = text(record, ("text",))
@@ -238,62 +194,6 @@ class ClineStream(Reader):
                 yield self.unread()
             case _:
                 yield self._notice(form, record)
-
-
-def _called(event: dict[str, Any], part: Part) -> Iterator[Entry]:
-    name, call = text(event, ("toolName",)), text(event, ("toolCallId",))
-    if name and call:
-        yield ToolCalled(id=call, tool=name, input=event.get("input"), raw=part)
-
-
-def _returned(event: dict[str, Any], part: Part) -> Entry:
-    output, error = event.get("output"), text(event, ("error",))
-    batch = items(output)
-    return ToolReturned(
-        id=text(event, ("toolCallId",)),
-        tool=text(event, ("toolName",)),
-        input=event.get("input"),
-        ok=verdict(output, error, batch),
-        oks=tuple(is_ok(item) for item in batch) if batch else None,
-        output=output if output is not None else error,
-        duration_ms=amount(event.get("durationMs")),
-        raw=part,
-    )
-
-
-def items(output: Any) -> list[Any]:
-    """The items of a batch: an array, or an object's `results`."""
-    batch = output.get("results") if isinstance(output, dict) else output
-    return batch if isinstance(batch, list) else []
-
-
-def is_ok(item: Any) -> bool:
-    """Whether one item of a batch says that it succeeded."""
-    return isinstance(item, dict) and item.get("success") is True
-
-
-def verdict(output: Any, error: str | None, batch: list[Any]) -> bool | None:
-    """Whether a call succeeded: its own flag, every item's, or an error text; None when nobody says."""
-    told = output.get("success") if isinstance(output, dict) else None
-    if isinstance(told, bool):
-        return told
-    if batch:
-        return all(map(is_ok, batch))
-    return False if error or text(output, ("error",)) else None
-
-
-def _spent(event: dict[str, Any]) -> Entry:
-    """One turn's tokens; `inputTokens` holds the cached ones, and cache counts that are left out are 0."""
-    cached = count(event.get("cacheReadTokens")) or 0
-    whole = count(event.get("inputTokens"))
-    return Spent(
-        tokens=Tokens(
-            uncached_input=None if whole is None else max(0, whole - cached),
-            cached_input=cached,
-            output=count(event.get("outputTokens")),
-        ),
-        cost=amount(event.get("cost")),
-    )
 
 
 def _form(record: dict[str, Any]) -> str:

@@ -13,13 +13,13 @@ from msgspec import UNSET
 
 from stenograph.agents.cline import javascript, runtime
 from stenograph.agents.cline.runtime import AgentMessage, AgentMessagePart
-from stenograph.agents.cline.wire import plain
+from stenograph.agents.cline.wire import plain, present
 
 
 def to_stored(message: AgentMessage) -> dict[str, Any]:
     """The message as the store has it; parts of no known type are left out."""
     blocks = (_BLOCKS[type(part)](part) for part in message.content if type(part) in _BLOCKS)
-    return _present(
+    return present(
         id=message.id,
         role="user" if message.role == "tool" else message.role,
         content=[block for block in blocks if block],
@@ -28,10 +28,6 @@ def to_stored(message: AgentMessage) -> dict[str, Any]:
         modelInfo=message.model_info,
         metrics=_metrics(message.metrics),
     )
-
-
-def _present(**members: Any) -> dict[str, Any]:
-    return {name: member for name, member in members.items() if member is not UNSET}
 
 
 def _metrics(metrics: Any) -> Any:
@@ -54,7 +50,7 @@ def _reasoning(part: runtime.AgentReasoningPart) -> dict[str, Any]:
     if part.redacted is True:
         return {"type": "redacted_thinking", "data": _noted(part, "data") or ""}
     details = {"signature": _noted(part, "signature"), "details": _noted(part, "details")}
-    return _present(type="thinking", thinking=part.text, **details)
+    return present(type="thinking", thinking=part.text, **details)
 
 
 def _image(part: runtime.AgentImagePart) -> dict[str, Any]:
@@ -73,7 +69,7 @@ def _media(part: runtime.AgentMediaPart) -> dict[str, Any]:
 
 def _tool_call(part: runtime.AgentToolCallPart) -> dict[str, Any]:
     value = {} if part.input is None or part.input is UNSET else part.input
-    return _present(
+    return present(
         type="tool_use",
         id=part.tool_call_id,
         name=part.tool_name,
@@ -85,7 +81,7 @@ def _tool_call(part: runtime.AgentToolCallPart) -> dict[str, Any]:
 def _tool_result(part: runtime.AgentToolResultPart) -> dict[str, Any]:
     output = part.output
     as_it_is = output is UNSET or isinstance(output, str | list)
-    return _present(
+    return present(
         type="tool_result",
         tool_use_id=part.tool_call_id,
         name=part.tool_name,
