@@ -13,9 +13,9 @@ from itertools import chain
 from typing import Any
 
 from stenograph import jsonio
+from stenograph.agents.cline.meter import ClineMeter, counted
 from stenograph.agents.cline.projection import ClineProjection
-from stenograph.event import Tokens
-from stenograph.fields import amount, count, moment
+from stenograph.fields import amount, moment
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -60,6 +60,7 @@ class ClineStream(Reader):
     agent = "cline"
     command = "cline --json …"
     projection = ClineProjection
+    meters = ClineMeter
     dialect = Dialect(types=frozenset(_RECORDS), marks=({"ts": True},))
 
     def __init__(self) -> None:
@@ -283,17 +284,8 @@ def verdict(output: Any, error: str | None, batch: list[Any]) -> bool | None:
 
 
 def _spent(event: dict[str, Any]) -> Entry:
-    """One turn's tokens; `inputTokens` holds the cached ones, and cache counts that are left out are 0."""
-    cached = count(event.get("cacheReadTokens")) or 0
-    whole = count(event.get("inputTokens"))
-    return Spent(
-        tokens=Tokens(
-            uncached_input=None if whole is None else max(0, whole - cached),
-            cached_input=cached,
-            output=count(event.get("outputTokens")),
-        ),
-        cost=amount(event.get("cost")),
-    )
+    """One turn's tokens, and its cost where that is told."""
+    return Spent(tokens=counted(event).tokens, cost=amount(event.get("cost")))
 
 
 def _form(record: dict[str, Any]) -> str:
