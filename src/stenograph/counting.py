@@ -28,10 +28,10 @@ _consumed = jsonio.decoder(_Consumed).decode
 _CONSUMED: dict[str, Any] = {}  # stands for a record that tells no usage
 
 
-def usage(source: Source, *, format: str = "auto", zone: tzinfo = UTC) -> Account:  # noqa: A002 - users' word
+def usage(source: Source, *, format: str = "auto", zone: tzinfo | None = UTC) -> Account:  # noqa: A002 - users' word
     """What a recorded stream took: tokens, reported cost and turns by session, model and day.
 
-    `source` is as in `events`; days begin and end in `zone`. What is missing is named by the rows' `gaps`.
+    `source` is as in `events`; days begin and end in `zone` (None: the machine's own). What is missing is named by the rows' `gaps`.
     Raises UnknownFormat, NotRecognized, ReadError.
     """
     parts = pieces(source)
@@ -50,7 +50,7 @@ class Counter:
     other line on the stream is read with the repairs that `events` makes.
     """
 
-    def __init__(self, format: str, *, zone: tzinfo = UTC) -> None:  # noqa: A002 - the word that users know
+    def __init__(self, format: str, *, zone: tzinfo | None = UTC) -> None:  # noqa: A002 - the word that users know
         kind = stream(format)
         self._reader = kind()
         self._meter = self._reader.meter = kind.meters(kind.agent, zone=zone)
@@ -93,6 +93,10 @@ class Counter:
         if self._repairing is not None:
             self._count(self._repairing.flush())
         return self._meter.account()
+
+    def lose(self) -> None:
+        """Note that the rest of the stream cannot be read."""
+        self._meter.gap(DAMAGED)
 
     def _take(self, data: bytes, view: memoryview, start: int, end: int) -> bool:
         """Count the line that stands there when it is one record; False when it is anything else."""

@@ -238,7 +238,7 @@ def _same(told: Iterable[str | None]) -> str | None:
 class Meter:
     """Adds up one stream's usage; a subclass says what its agent's records tell.
 
-    `zone` is where days begin and end.
+    `zone` is where days begin and end; None is the machine's own.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset()
@@ -246,7 +246,7 @@ class Meter:
     shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
     """By record type: decoders of what `take` looks at. Only for speed: they change no result."""
 
-    def __init__(self, agent: str | None = None, *, zone: tzinfo = UTC) -> None:
+    def __init__(self, agent: str | None = None, *, zone: tzinfo | None = UTC) -> None:
         self.agent = agent
         self.session: str | None = None
         self.model: str | None = None  # of what is told without its model
