@@ -31,7 +31,8 @@ _CONSUMED: dict[str, Any] = {}  # stands for a record that tells no usage
 def usage(source: Source, *, format: str = "auto", zone: tzinfo | None = UTC) -> Account:  # noqa: A002 - users' word
     """What a recorded stream took: tokens, reported cost and turns by session, model and day.
 
-    `source` is as in `events`; days begin and end in `zone` (None: the machine's own). What is missing is named by the rows' `gaps`.
+    `source` is as in `events`; days begin and end in `zone` (None: the machine's own). The rows' `gaps` name
+    what is missing.
     Raises UnknownFormat, NotRecognized, ReadError.
     """
     parts = pieces(source)

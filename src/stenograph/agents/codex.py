@@ -349,7 +349,7 @@ class CodexExec(Reader):
 
     @on("msg/token_count")
     def tokens(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """The tokens of a request."""
+        """The tokens of one request, or (later releases) the session's so far, repeated at will."""
         told = self._totals.step(record["msg"])
         if told is not None:
             yield Spent(tokens=told.tokens)
