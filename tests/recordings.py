@@ -1,6 +1,6 @@
 """The recordings under tests/data and in the folders of STENOGRAPH_EXTRA_DATA, and what is known of each.
 
-`python tests/recordings.py` writes the expected events beside the recordings again.
+`python tests/recordings.py` writes the expected events and usage beside the recordings again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stenograph import Event, EventParser, NotRecognized, detect, encode
+from stenograph import Event, EventParser, NotRecognized, detect, encode, jsonio, usage
 from stenograph.agents.cline.hub import runtime_event
 from stenograph.agents.cline.layers import Layer, LayerTranslator
 from stenograph.agents.cline.session import to_envelope
 from stenograph.jsonio import dumps
+from stenograph.meter import Account
 
 DATA = Path(__file__).parent / "data"
 LAYER_1 = frozenset(
@@ -57,6 +58,10 @@ class Recording:
     def expected(self, profile: str) -> Path:
         return self.beside.with_name(f"{self.beside.name}.{profile}.jsonl")
 
+    @property
+    def expected_usage(self) -> Path:
+        return self.beside.with_name(f"{self.beside.name}.usage.json")
+
 
 def recordings() -> list[Recording]:
     """All of ours, then all of the extra folders."""
@@ -80,13 +85,19 @@ def lines(events: list[Event]) -> bytes:
     return b"".join(encode(event) + b"\n" for event in events)
 
 
+def rows(account: Account) -> bytes:
+    """An account as JSON, one row on a line."""
+    return b"[\n" + b",\n".join(map(jsonio.dumps, account.rows)) + b"\n]\n"
+
+
 def _below(folder: Path) -> Iterator[Recording]:
     for stdout in sorted(folder.rglob("*.stdout.jsonl")):
         found = _recording(stdout, folder)
         if found:
             yield found
     for wild in sorted(folder.glob("wild/*-stream*.json")) + sorted(folder.glob("wild/cline-json-*.json")):
-        yield _wild(wild)
+        if not wild.name.endswith(".usage.json"):
+            yield _wild(wild)
     for tapped in sorted(folder.glob("cline-hub/*.live.jsonl")):
         yield from _tapped(tapped)
     for runs in sorted(folder.glob("cline-sdk/layer1_runs*.jsonl")):
@@ -182,3 +193,4 @@ if __name__ == "__main__":
         for kind in PROFILES:
             each.expected(kind).parent.mkdir(exist_ok=True)
             each.expected(kind).write_bytes(lines(play(each, profile=kind)))
+        each.expected_usage.write_bytes(rows(usage(each.stdout, format=each.format)))

@@ -13,11 +13,11 @@ LAYERS = [
     {"errors", "notes"},
     {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
     | {"model", "event", "paths"},
-    {"reader", "store", "projection", "tools", "usage", "patch"}
+    {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_wrappers", "bus"},
     {"agents", "formats"},
-    {"registry", "detection", "parser", "source", "streams", "stores"}
+    {"registry", "counting", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}
     | {"convert", "run", "follow", "prices", "compare", "redact"},
     {"corpus"},

@@ -114,6 +114,8 @@ def workplace(tmp_path, monkeypatch):
     shutil.copy(TOOLS, tmp_path / "run.jsonl")
     (tmp_path / "run.jsonl.gz").write_bytes(gzip.compress(TOOLS.read_bytes()))
     shutil.copy(CLINE, tmp_path / "other.jsonl.zst")
+    (tmp_path / "runs").mkdir()
+    shutil.copy(CLINE, tmp_path / "runs" / "first.jsonl")
     for agent, recording in (("claude", TOOLS), ("cline", CLINE)):
         program = tmp_path / agent
         program.write_text(f"#!/bin/sh\ncat '{recording}'\n")

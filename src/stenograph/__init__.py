@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stenograph.corpus import find
+    from stenograph.counting import usage
     from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
     from stenograph.event import Event, encode
     from stenograph.model import Session
@@ -32,6 +33,7 @@ __all__ = [
     "find",
     "formats",
     "read",
+    "usage",
 ]
 
 _HOMES = {
@@ -49,6 +51,7 @@ _HOMES = {
     "find": "corpus",
     "formats": "registry",
     "read": "stores",
+    "usage": "counting",
 }
 
 

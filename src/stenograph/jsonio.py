@@ -65,7 +65,7 @@ def loads(data: bytes) -> Any:
         return _loads_slowly(data)
 
 
-def loads_fast(data: bytes) -> Any:
+def loads_fast(data: bytes | memoryview) -> Any:
     """Like `loads` for what the fast decoder takes; may raise ValueError or RecursionError for the rest."""
     return _decode(data)
 

@@ -11,6 +11,7 @@ from stenograph import event
 from stenograph.errors import UsageError
 from stenograph.event import Event
 from stenograph.framing import WHITE_SPACE
+from stenograph.meter import Account
 from stenograph.model import Entry, Unread, Warned
 from stenograph.notes import Report
 from stenograph.reader import Channel
@@ -69,6 +70,11 @@ class EventParser:
     def report(self) -> Report:
         """What was repaired, and what was not understood."""
         return self._reader.report
+
+    @property
+    def usage(self) -> Account:
+        """What was taken so far, by session, model and (UTC) day."""
+        return self._reader.meter.account()
 
     def feed(self, data: bytes | str, channel: Channel = "stdout") -> list[Event]:
         """The events that the next bytes complete, cut anywhere. Raises UsageError when closed."""

@@ -13,6 +13,7 @@ import msgspec
 
 from stenograph import jsonio, repair
 from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.meter import DAMAGED, Meter
 from stenograph.model import NOWHERE, UNPLACED, Entry, Unread, Warned, Where
 from stenograph.notes import Report
 from stenograph.projection import Projection
@@ -42,6 +43,7 @@ class Reader:
     command: ClassVar[str]
     projection: ClassVar[type[Projection]] = Projection
     dialect: ClassVar[Dialect] = Dialect()
+    meters: ClassVar[type[Meter]] = Meter
     shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
     """By record type: decoders that leave bulky members as `Raw`. Only for speed: they change no result."""
 
@@ -57,6 +59,7 @@ class Reader:
         self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
+        self.meter = self.meters(self.agent)
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
         self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
@@ -122,7 +125,7 @@ class Reader:
         return jsonio.loads(self.unit.data)
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
-        handlers = self._handlers
+        handlers, metered = self._handlers, self.meters.reads
         for unit in units:
             self.unit = unit
             record = unit.value
@@ -131,13 +134,23 @@ class Reader:
                 continue
             if self.session_id is None:
                 self.begin(record)
-            handler = handlers.get(self.kind(record))
+            kind = self.kind(record)
+            if kind in metered:
+                self.measure(kind, record)
+            handler = handlers.get(kind)
             place = None
             for entry in handler(self, record) if handler else self.other(record):
                 if entry.place is UNPLACED:  # else a reader has held it
                     place = place or self.place(record)
                     entry.place = place
                 yield entry
+
+    def measure(self, kind: str, record: dict[str, Any]) -> None:
+        """Let the meter look at a record of a kind that it reads."""
+        told = self.time(record)
+        if told is not None:
+            self.meter.at = told
+        self.meter.take(kind, record)
 
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
@@ -146,6 +159,8 @@ class Reader:
         if unit.is_json:
             entry = self.unread()
             entry.line = text
+        elif unit.data.startswith(b"{"):
+            self.meter.gap(DAMAGED)
         entry.place = self.place({}, is_object=False)
         return entry
 

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stenograph import event, model
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
 from stenograph.fields import count, grown, members, whole, word
+from stenograph.meter import NO_END, NOT_TOLD, SUBAGENT, Counts, Meter, without_reasoning
 from stenograph.model import (
     Ended,
     Entry,
@@ -47,6 +48,7 @@ TOOLS = {
 _WORDS = ("agent_message", "assistant_message", "reasoning", "error")
 _STARTS = ("thread.started", "session.created")
 _TURNS = ("turn.started", "turn.completed", "turn.failed")
+_OLD_TURNS = ("msg/task_started", "msg/task_complete", "msg/error", "msg/turn_aborted")
 _ITEMS = ("item.started", "item.updated", "item.completed")
 _WAITING = "Reading additional input from stdin..."
 _ADVICE = re.compile(r"Reconnecting\.\.\.|Model metadata for .* not found", re.DOTALL)
@@ -123,12 +125,75 @@ class CodexProjection(Projection):
                 yield from self.delegated(model.Delegated(action=action, id=agent))
 
 
+class Totals:
+    """What `token_count` records tell: a request's tokens, or (later) the session's so far."""
+
+    def __init__(self) -> None:
+        self._total: dict[str, Any] | None = None
+
+    def step(self, msg: dict[str, Any]) -> Counts | None:
+        """What came to the sum with this record; None when it tells nothing."""
+        if "info" not in msg:
+            return _counts(msg)
+        total = members(members(msg["info"]).get("total_token_usage"))
+        if not total:
+            return None
+        before, self._total = self._total, total
+        last = members(msg["info"]).get("last_token_usage")
+        if before is None and isinstance(last, dict):
+            return _counts(last)
+        return _counts(grown(total, before or {}))
+
+
+class CodexMeter(Meter):
+    """Adds up what Codex tells at the end of its turns; no record tells what a subagent took."""
+
+    reads = frozenset((*_STARTS, *_TURNS, "item.completed", *_OLD_TURNS, "settings", "msg/token_count"))
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._totals = Totals()
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A thread, the beginning or the end of a turn, a subagent, or (oldest schema) a request's tokens."""
+        match kind:
+            case "thread.started" | "session.created":
+                self._enter(text(record, ("thread_id", "session_id")))
+            case "settings":
+                self.model = word(record.get("model"))
+            case "turn.started" | "msg/task_started":
+                self.open = True
+            case "turn.completed":
+                self.open = False
+                self.spend(_counts(members(record.get("usage"))), turns=1)
+            case "turn.failed":
+                self.open = False
+                self.gap(NOT_TOLD)
+            case "item.completed":
+                item = members(record.get("item"))
+                if _kind(item) == "collab_tool_call" and item.get("tool") == "spawn_agent":
+                    self.gap(SUBAGENT)
+            case "msg/token_count":
+                told = self._totals.step(record["msg"])
+                if told is not None:
+                    self.spend(told, turns=1 if told.total else 0)
+            case _:
+                self.open = False
+
+    def _enter(self, thread: str | None) -> None:
+        if self.open and thread != self.session:
+            self.gap(NO_END)
+            self.open = False
+        self.session = thread or self.session
+
+
 class CodexExec(Reader):
     """Codex, live: the present records and those of two earlier schemas."""
 
     agent = "codex"
     command = "codex exec --json …"
     projection = CodexProjection
+    meters = CodexMeter
     dialect = Dialect(
         types=frozenset((*_STARTS, *_TURNS, *_ITEMS, "error")),
         marks=(
@@ -142,7 +207,7 @@ class CodexExec(Reader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._total: dict[str, Any] | None = None  # the session's tokens so far, as `token_count` told them
+        self._totals = Totals()
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -183,7 +248,7 @@ class CodexExec(Reader):
     @on("turn.completed")
     def completed(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A turn ended, with the tokens of all its requests."""
-        yield Ended(ok=True, tokens=_tokens(members(record.get("usage"))))
+        yield Ended(ok=True, tokens=_counts(members(record.get("usage"))).tokens)
 
     @on("turn.failed")
     def failed(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -285,19 +350,9 @@ class CodexExec(Reader):
     @on("msg/token_count")
     def tokens(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The tokens of one request, or (later releases) the session's so far, repeated at will."""
-        msg = record["msg"]
-        if "info" not in msg:
-            yield Spent(tokens=_tokens(msg))
-            return
-        total = members(members(msg["info"]).get("total_token_usage"))
-        if not total:
-            return
-        before, self._total = self._total, total
-        last = members(msg["info"]).get("last_token_usage")
-        if before is None and isinstance(last, dict):
-            yield Spent(tokens=_tokens(last))
-        else:
-            yield Spent(tokens=_tokens(grown(total, before or {})))
+        told = self._totals.step(record["msg"])
+        if told is not None:
+            yield Spent(tokens=told.tokens)
 
     @on("msg/error")
     def old_error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -371,13 +426,13 @@ def _item(msg: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
-    """One turn's tokens: input counts the cached ones, output the thinking."""
-    fresh, cached = count(usage.get("input_tokens")), count(usage.get("cached_input_tokens"))
-    output, thinking = count(usage.get("output_tokens")), count(usage.get("reasoning_output_tokens"))
-    return Tokens(
-        uncached_input=None if fresh is None else max(0, fresh - (cached or 0)),
-        cached_input=cached,
-        output=None if output is None else max(0, output - (thinking or 0)),
+def _counts(usage: dict[str, Any]) -> Counts:
+    """Tokens of a turn or request: input counts the cached ones, output the thinking."""
+    thinking = count(usage.get("reasoning_output_tokens"))
+    return Counts.together(
+        given=count(usage.get("input_tokens")),
+        read=count(usage.get("cached_input_tokens")),
+        written=count(usage.get("cache_write_input_tokens")),
+        output=without_reasoning(count(usage.get("output_tokens")), thinking),
         reasoning=thinking,
     )

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from stenograph import event
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
 from stenograph.fields import count, members, moment, word
+from stenograph.meter import NO_END, Counts, Meter
 from stenograph.model import (
     Ended,
     Entry,
@@ -91,12 +92,35 @@ class GeminiProjection(Projection):
         return super().ended(msgspec.structs.replace(entry, ok=None) if known else entry)
 
 
+class GeminiMeter(Meter):
+    """Takes what `result` tells of the run: of each model, or (0.20) of all together."""
+
+    reads = frozenset(("init", "result"))
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A run's beginning, or its end."""
+        if kind == "init":
+            if self.open:
+                self.gap(NO_END)
+            self.session, self.model, self.open = (
+                word(record.get("session_id")),
+                word(record.get("model")),
+                True,
+            )
+            return
+        self.open = False
+        stats = members(record.get("stats"))
+        for turns, (model, told) in enumerate((members(stats.get("models")) or {"": stats}).items()):
+            self.spend(_counts(members(told)), model=model or None, turns=0 if turns else 1)
+
+
 class GeminiStream(Reader):
     """Gemini CLI, live."""
 
     agent = "gemini"
     command = "gemini --output-format stream-json …"
     projection = GeminiProjection
+    meters = GeminiMeter
     dialect = Dialect(
         types=frozenset(_RECORDS),
         marks=(
@@ -180,18 +204,18 @@ class GeminiStream(Reader):
             text=message,
             message=told or None,
             code=code,
-            tokens=_tokens(members(record.get("stats"))),
+            tokens=_counts(members(record.get("stats"))).tokens,
         )
 
 
-def _tokens(stats: dict[str, Any]) -> Tokens:
+def _counts(stats: dict[str, Any]) -> Counts:
     """The run's tokens: what the total holds beyond input and output are thoughts."""
     given, output = count(stats.get("input_tokens")), count(stats.get("output_tokens"))
-    cached, total = count(stats.get("cached")), count(stats.get("total_tokens"))
+    total = count(stats.get("total_tokens"))
     known = given is not None and output is not None and total is not None
-    return Tokens(
-        uncached_input=None if given is None else max(0, given - (cached or 0)),
-        cached_input=cached,
+    return Counts.together(
+        given=given,
+        read=count(stats.get("cached")),
         output=output,
         reasoning=max(0, (total or 0) - (given or 0) - (output or 0)) if known else None,
     )

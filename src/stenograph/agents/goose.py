@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
 from stenograph.fields import count, members, moment, whole, word
+from stenograph.meter import NOT_TOLD, Counts, Meter
 from stenograph.model import Ended, Entry, Failed, Part, Said, Thought, ToolCalled, ToolReturned
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
@@ -69,12 +70,28 @@ class GooseProjection(Projection):
         return super().draft(deed, told) if deed else None
 
 
+class GooseMeter(Meter):
+    """Takes what `complete` tells of the run."""
+
+    reads = frozenset(("message", "complete"))
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A message, or the end of the run."""
+        self.open = kind == "message"
+        if kind == "complete":
+            tokens = _counts(record)
+            self.spend(tokens, turns=1)
+            if tokens.total is None:
+                self.gap(NOT_TOLD)
+
+
 class GooseStream(Reader):
     """Goose, live."""
 
     agent = "goose"
     command = "goose run --output-format stream-json …"
     projection = GooseProjection
+    meters = GooseMeter
     dialect = Dialect(
         types=frozenset(("message", "notification", "error", "complete")),
         marks=({"message": True}, {"extension_id": True}, {"total_tokens": True}, {"error": True}),
@@ -139,10 +156,7 @@ class GooseStream(Reader):
     def complete(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The end of the run, and what it took."""
         yield from self._ended_span()
-        tokens = Tokens(
-            uncached_input=count(record.get("input_tokens")), output=count(record.get("output_tokens"))
-        )
-        yield Ended(ok=True, tokens=tokens)
+        yield Ended(ok=True, tokens=_counts(record).tokens)
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -215,3 +229,8 @@ def _returned(block: dict[str, Any], part: Part) -> Entry:
         ok = False
     content = value.get("content", result.get("value"))
     return ToolReturned(id=_id(block, "toolResponse"), ok=ok, output=content, exit_code=code, raw=part)
+
+
+def _counts(record: dict[str, Any]) -> Counts:
+    """The run's tokens; nothing tells of a cache."""
+    return Counts(uncached_input=count(record.get("input_tokens")), output=count(record.get("output_tokens")))

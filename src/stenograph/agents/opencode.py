@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from stenograph import event, jsonio
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
 from stenograph.fields import amount, count, members, moment, whole, word
+from stenograph.meter import NO_END, SUBAGENT, Counts, Meter, without_reasoning
 from stenograph.model import Entry, Failed, Part, Said, Spent, Thought, ToolReturned
 from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
@@ -51,6 +52,8 @@ TOOLS = {
 KILO_TOOLS = {**TOOLS, "codesearch": Tool(does="search")}
 """Kilo's tools."""
 
+_SESSION = ("sessionID", "session_id", "sessionId")
+_REFUSED = "rejected permission"
 _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
@@ -107,12 +110,51 @@ class KiloProjection(OpenCodeProjection):
     tools = KILO_TOOLS
 
 
+class OpenCodeMeter(Meter):
+    """Adds up the steps of OpenCode and Kilo; no record tells what a subagent's session took."""
+
+    reads = frozenset(("step_start", "step_finish", "tool_use", "error"))
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A request's beginning, its usage, a subagent, or the fault that ends a run."""
+        self._enter(text(record, _SESSION))
+        part = members(record.get("part"))
+        match kind:
+            case "step_start":
+                self.open = True
+            case "step_finish":
+                self.open = part.get("reason") == "tool-calls" and not self._refused
+                self.spend(_counts(members(part.get("tokens"))), cost=amount(part.get("cost")), turns=1)
+            case "tool_use":
+                self._called(part)
+            case _:
+                self.open = False
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._refused = False  # a permission was not given, which ends the run
+
+    def _enter(self, session: str | None) -> None:
+        if session is None or session == self.session:
+            return
+        if self.open:
+            self.gap(NO_END)
+        self.session, self.open, self._refused = session, False, False
+
+    def _called(self, part: dict[str, Any]) -> None:
+        state = members(part.get("state"))
+        self._refused = _REFUSED in (text(state, ("error",)) or "")
+        if text(members(state.get("metadata")), ("sessionId",)):
+            self.gap(SUBAGENT)
+
+
 class OpenCodeStream(Reader):
     """OpenCode, live."""
 
     agent = "opencode"
     command = "opencode run --format json …"
     projection = OpenCodeProjection
+    meters = OpenCodeMeter
     dialect = Dialect(
         types=frozenset(("step_start", "step_finish", "text", "reasoning", "tool_use", "error")),
         marks=({"sessionID": True, "part": True}, {"sessionID": True, "error": True}),
@@ -126,7 +168,7 @@ class OpenCodeStream(Reader):
 
     def begin(self, record: dict[str, Any]) -> None:
         """The first session id stays."""
-        self.session_id = text(record, ("sessionID", "session_id", "sessionId"))
+        self.session_id = text(record, _SESSION)
 
     def time(self, record: dict[str, Any]) -> str | None:
         """`timestamp`, in milliseconds."""
@@ -141,7 +183,7 @@ class OpenCodeStream(Reader):
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The tokens and cost of one request."""
         part = members(record.get("part"))
-        yield Spent(tokens=_tokens(members(part.get("tokens"))), cost=amount(part.get("cost")))
+        yield Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost")))
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -233,13 +275,17 @@ def _fault(record: dict[str, Any]) -> Failed:
     return Failed(message=": ".join(part for part in (head, told) if part) or "error", code=name)
 
 
-def _tokens(told: dict[str, Any]) -> Tokens:
-    """One request's tokens: input counts neither cache class, output not the thinking."""
-    cache = members(told.get("cache"))
-    fresh, written = count(told.get("input")), count(cache.get("write"))
-    return Tokens(
-        uncached_input=None if fresh is None and written is None else (fresh or 0) + (written or 0),
-        cached_input=count(cache.get("read")),
-        output=count(told.get("output")),
-        reasoning=count(told.get("reasoning")),
+def _counts(told: dict[str, Any]) -> Counts:
+    """One request's tokens: input counts neither cache class; output counts the thinking in 1.0."""
+    cache, thinking = members(told.get("cache")), count(told.get("reasoning"))
+    output = count(told.get("output"))
+    return Counts.apart(
+        fresh=count(told.get("input")),
+        read=count(cache.get("read")),
+        written=count(cache.get("write")),
+        output=output
+        if "total" in told
+        # 1.0 does not tell it
+        else without_reasoning(output, thinking),
+        reasoning=thinking,
     )

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypedDict
 
 from stenograph import jsonio
-from stenograph.event import Tokens
 from stenograph.fields import amount, count, members, moment, word
+from stenograph.meter import NO_END, Counts, Meter
 from stenograph.model import (
     Entry,
     Failed,
@@ -89,12 +89,44 @@ class PiProjection(Projection):
     ignore_case = True
 
 
+class PiMeter(Meter):
+    """Adds up the messages at their ends; every other record repeats them, or tells zeros."""
+
+    reads = frozenset(("session", "agent_start", "message_end", "agent_end"))
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A session, an attempt's beginning or end, or what a message took."""
+        match kind:
+            case "session":
+                self._enter(text(record, ("id", "sessionId", "session_id")))
+            case "agent_start":
+                self.open = True
+            case "agent_end":
+                self.open = False
+            case _:
+                self._message(members(record.get("message")))
+
+    def _enter(self, session: str | None) -> None:
+        if self.open:
+            self.gap(NO_END)
+        self.session, self.open = session, False
+
+    def _message(self, message: dict[str, Any]) -> None:
+        usage = message.get("usage")
+        if message.get("role") != "assistant" or not isinstance(usage, dict):
+            return
+        tokens = _counts(usage)
+        cost = amount(members(usage.get("cost")).get("total"))
+        self.spend(tokens, model=word(message.get("model")), cost=cost, turns=1 if tokens.total else 0)
+
+
 class PiStream(Reader):
     """Pi, live."""
 
     agent = "pi"
     command = "pi --mode json --print …"
     projection = PiProjection
+    meters = PiMeter
     dialect = Dialect(
         types=frozenset(_RECORDS),
         marks=({"message": True}, {"messages": True}, {"toolCallId": True}, {"cwd": True}),
@@ -150,7 +182,7 @@ class PiStream(Reader):
         yield Thought(text=thoughts)
         yield Said(text=texts)
         usage = members(told.get("usage"))
-        yield Spent(tokens=_tokens(usage), cost=amount(members(usage.get("cost")).get("total")))
+        yield Spent(tokens=_counts(usage).tokens, cost=amount(members(usage.get("cost")).get("total")))
         self._fault = _fault(word(told.get("stopReason")), word(told.get("errorMessage")))
         if self._fault:
             self._fault.place = self.place(record)
@@ -244,11 +276,11 @@ def _verdict(record: dict[str, Any]) -> bool | None:
     return True if status in _DONE else False if status in _FAILED else None
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
+def _counts(usage: dict[str, Any]) -> Counts:
     """One request's tokens: input counts neither cache class; the thinking is not told apart."""
-    fresh, written = count(usage.get("input")), count(usage.get("cacheWrite"))
-    return Tokens(
-        uncached_input=None if fresh is None and written is None else (fresh or 0) + (written or 0),
-        cached_input=count(usage.get("cacheRead")),
+    return Counts.apart(
+        fresh=count(usage.get("input")),
+        read=count(usage.get("cacheRead")),
+        written=count(usage.get("cacheWrite")),
         output=count(usage.get("output")),
     )

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from stenograph import blocks, jsonio
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
 from stenograph.fields import count, grown, members, word
+from stenograph.meter import NO_END, Counts, Meter, Row
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -70,12 +71,55 @@ class QwenProjection(Projection):
         return super().ahead(entry, gave=gave)
 
 
+class QwenMeter(Meter):
+    """Takes the session's totals that `result` tells, earlier runs included; else what the answers tell."""
+
+    reads = frozenset(("system", "assistant", "result"))
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._sum = Counts()  # of the answers that no result has told
+        self._answers = 0
+        self._usage: dict[str, Any] = {}
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A run's beginning, an answer of the model, or a run's end."""
+        if kind == "system":
+            if record.get("subtype") == "init":
+                self._enter(word(record.get("session_id")), word(record.get("model")))
+        elif kind == "assistant":
+            self.open = True
+            tokens = _counts(members(members(record.get("message")).get("usage")))
+            if tokens.total:
+                self._sum += tokens
+                self._answers += 1
+        else:
+            before, self._usage = self._usage, members(record.get("usage"))
+            self.spend(_counts(grown(self._usage, before)), turns=self._answers, is_running=True)
+            self.open, self._sum, self._answers = False, Counts(), 0
+
+    def pending(self) -> Iterable[Row]:
+        """The answers of a run that ended without a word."""
+        if self._answers:
+            yield self.row(self._sum, model=None, turns=self._answers)
+
+    def _enter(self, session: str | None, model: str | None) -> None:
+        if session != self.session:
+            for row in self.pending():
+                self.spend(row.tokens, turns=row.turns)
+            if self.open:
+                self.gap(NO_END)
+            self._sum, self._answers, self._usage = Counts(), 0, {}
+        self.session, self.model, self.open = session, model, True
+
+
 class QwenStream(Reader):
     """Qwen Code, live."""
 
     agent = "qwen"
     command = "qwen --output-format stream-json …"
     projection = QwenProjection
+    meters = QwenMeter
     dialect = Dialect(
         types=frozenset(_RECORDS),
         marks=({"session_id": True}, {"message": True}, {"event": True}),
@@ -171,7 +215,7 @@ class QwenStream(Reader):
             text=told or word(record.get("result")),
             message=": ".join(part for part in (fault, told) if part) or None,
             code=fault,
-            tokens=_tokens(grown(self._usage, before)),
+            tokens=_counts(grown(self._usage, before)).tokens,
             thread=NOWHERE,
         )
 
@@ -200,11 +244,10 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     )
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
-    """The run's tokens, side requests included: input counts the cached ones."""
-    given, cached = count(usage.get("input_tokens")), count(usage.get("cache_read_input_tokens"))
-    return Tokens(
-        uncached_input=None if given is None else max(0, given - (cached or 0)),
-        cached_input=cached,
+def _counts(usage: dict[str, Any]) -> Counts:
+    """Tokens of an answer or of the session: input counts the cached ones; the thinking is not told apart."""
+    return Counts.together(
+        given=count(usage.get("input_tokens")),
+        read=count(usage.get("cache_read_input_tokens")),
         output=count(usage.get("output_tokens")),
     )

@@ -38,6 +38,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "stenograph.cli.hub:hub",
         "Watch a running Cline hub. Needs the extra: pip install 'stenograph[hub]'.",
     ),
+    "usage": (
+        "stenograph.cli.usage:usage",
+        "Add up the tokens and the cost of recorded runs.",
+    ),
     "formats": (
         "stenograph.cli.formats:formats",
         "List the formats that can be read, by the names that --from takes.",

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stenograph import blocks, jsonio
+from stenograph.agents.claude.meter import ClaudeMeter, cost_since, counted
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
-from stenograph.event import Tokens
-from stenograph.fields import amount, count, members, word
+from stenograph.fields import word
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -43,6 +43,7 @@ class ClaudeStream(Reader):
     agent = "claude"
     command = "claude -p … --output-format stream-json --verbose"
     projection = ClaudeProjection
+    meters = ClaudeMeter
     dialect = Dialect(
         types=frozenset(
             ("system", "assistant", "user", "rate_limit_event", "result", "stream_event", "control_response")
@@ -173,13 +174,14 @@ class ClaudeStream(Reader):
         )
         head = ", ".join(part for part in (fault, told) if part)
         texts = "; ".join(_texts(record))
+        usage = record.get("usage")
         yield Ended(
             ok=not failed,
             text=word(record.get("result")) or texts or None,
             message=(f"{head}: {texts}" if head and texts else head or texts) or "error",
             code=fault or told or None,
-            tokens=_tokens(record.get("usage")),
-            cost=_cost(record.get("model_usage_since_last_result")),
+            tokens=counted(usage).tokens if isinstance(usage, dict) else None,
+            cost=cost_since(record.get("model_usage_since_last_result")),
             thread=NOWHERE,
         )
 
@@ -247,28 +249,3 @@ def _texts(record: dict[str, Any]) -> Iterator[str]:
     for text in [told, *(errors if isinstance(errors, list) else [errors])]:
         if isinstance(text, str) and text:
             yield text
-
-
-def _tokens(usage: Any) -> Tokens | None:
-    """One turn's tokens: input counts neither cache class, output counts the thinking."""
-    if not isinstance(usage, dict):
-        return None
-    fresh, written = count(usage.get("input_tokens")), count(usage.get("cache_creation_input_tokens"))
-    output = count(usage.get("output_tokens"))
-    split = usage.get("output_tokens_details")
-    thinking = count(split.get("thinking_tokens")) if isinstance(split, dict) else None
-    return Tokens(
-        uncached_input=None if fresh is None and written is None else (fresh or 0) + (written or 0),
-        cached_input=count(usage.get("cache_read_input_tokens")),
-        output=output if output is None or thinking is None else max(0, output - thinking),
-        reasoning=thinking,
-    )
-
-
-def _cost(models: Any) -> float | None:
-    """The turn's cost in USD, summed over the models that served it."""
-    if not isinstance(models, dict):
-        return None
-    told = [amount(members(model).get("costUSD")) for model in models.values()]
-    costs = [cost for cost in told if cost is not None]
-    return sum(costs) if costs else None

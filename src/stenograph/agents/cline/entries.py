@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from stenograph.agents.cline import javascript
-from stenograph.event import Tokens
-from stenograph.fields import amount, count
+from stenograph.agents.cline.meter import counted
+from stenograph.fields import amount
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -117,14 +117,5 @@ def verdict(output: Any, error: str | None, batch: list[Any]) -> bool | None:
 
 
 def _spent(event: dict[str, Any]) -> Entry:
-    """One turn's tokens; `inputTokens` holds the cached ones, and cache counts that are left out are 0."""
-    cached = count(event.get("cacheReadTokens")) or 0
-    whole = count(event.get("inputTokens"))
-    return Spent(
-        tokens=Tokens(
-            uncached_input=None if whole is None else max(0, whole - cached),
-            cached_input=cached,
-            output=count(event.get("outputTokens")),
-        ),
-        cost=amount(event.get("cost")),
-    )
+    """One turn's tokens, and its cost where that is told."""
+    return Spent(tokens=counted(event).tokens, cost=amount(event.get("cost")))

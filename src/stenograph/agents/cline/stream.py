@@ -14,6 +14,7 @@ from typing import Any
 
 from stenograph import jsonio
 from stenograph.agents.cline.entries import ended, meaning
+from stenograph.agents.cline.meter import ClineMeter
 from stenograph.agents.cline.projection import ClineProjection
 from stenograph.fields import moment
 from stenograph.model import NOWHERE, Entry, Failed, Noticed, Part, Said, Spent, Thought
@@ -47,6 +48,7 @@ class ClineStream(Reader):
     agent = "cline"
     command = "cline --json …"
     projection = ClineProjection
+    meters = ClineMeter
     dialect = Dialect(types=frozenset(_RECORDS), marks=({"ts": True},))
 
     def __init__(self) -> None:
