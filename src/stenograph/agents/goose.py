@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stenograph import blocks
 from stenograph.event import Event, Tokens
 from stenograph.fields import count, members, moment, whole, word
 from stenograph.model import Ended, Entry, Failed, Part, Said, Thought, ToolCalled, ToolReturned
@@ -120,7 +121,8 @@ class GooseStream(Reader):
             yield from self._ended_span()
         name = word(record.get("id")) or word(message.get("id"))
         repeats = True  # the first piece of a kind may repeat the whole text so far
-        for position, block in enumerate(content if isinstance(content, list) else ()):
+        found = content if isinstance(content, list) else []
+        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
             match block:
                 case {"type": "text" | "thinking" as kind}:
                     told = text(block, (kind,)) if is_own else None
@@ -133,7 +135,7 @@ class GooseStream(Reader):
                     pass
                 case _:
                     yield from self._ended_span()
-                    yield self._deed(block, Part(self.unit.data, ("message", "content", position)))
+                    yield self._deed(block, part)
 
     @on("complete")
     def complete(self, record: dict[str, Any]) -> Iterable[Entry]:
