@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from claude_records import DONE, INIT, LIMIT, answer, assistant, bash, called, ended, said, thought, use, user
+from claude_records import (
+    DONE,
+    INIT,
+    LIMIT,
+    answer,
+    assistant,
+    bash,
+    called,
+    ended,
+    outcome,
+    said,
+    thought,
+    use,
+    user,
+)
+from cline_records import end, say, start
 from recordings import NOON
 from rules import line
 from stenograph import EventParser, encode
@@ -366,3 +382,45 @@ def test_an_event_with_a_lone_surrogate_can_be_read_back() -> None:
     events = parser.feed(line(said("a\ud800")) + line({"type": "later", "s": "\udfff"})) + parser.close()
     assert [encode(decode(encode(event))) for event in events] == [encode(event) for event in events]
     assert decode(encode(events[0])).message == "a\ud800"  # type: ignore[union-attr]
+
+
+# Cost: of each of these a loop in a loop would take from 14 to 80 seconds.
+
+MANY = 20_000
+READ = line(called("x", "Read", file_path="/a"))
+
+
+def many(record: Callable[[str], Any]) -> str:
+    return "".join(line(record(str(number))) for number in range(MANY))
+
+
+def crowded_records() -> str:
+    uses = [use(str(number), "Odd") for number in range(MANY)]
+    results = [outcome(str(number)) for number in range(MANY)]
+    metas = [{"id": str(number)} for number in range(MANY)]
+    told = {"tool_use_result": {"id": "1"}, "tool_result_meta": metas}
+    return line(assistant(*uses)) + line(user(*results, **told))
+
+
+CROWDS: dict[str, tuple[str, Callable[[], str]]] = {
+    "open calls of one id": ("claude", lambda: READ * MANY + line(answer("x")) * MANY),
+    "blocks of a record": ("claude", crowded_records),
+    "threads": ("claude", lambda: many(lambda n: said("x", "n", n)) + line(LIMIT) * MANY + line(DONE)),
+    "pieces of a message": ("claude", lambda: line(said("x")) * MANY),
+    "open calls of one id of Cline's": (
+        "cline",
+        lambda: line(start("x", "editor", {"path": "/a"})) * MANY + line(end("x")) * MANY,
+    ),
+    "commands of a call": ("cline", lambda: line(start("x", "run_commands", ["cat <<EOF"] * MANY))),
+    "partial records": ("cline", lambda: many(lambda n: say(n, "x", partial=True))),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_no_crowd_takes_long(name: str) -> None:
+    form, made = CROWDS[name]
+    data = made()
+    parser = EventParser(form, now=lambda: NOON)
+    begun = time.process_time()
+    assert parser.feed(data) + parser.close(1)
+    assert time.process_time() - begun < 6

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from stenograph import jsonio
 from stenograph.fields import word
+from stenograph.model import Part
+
+_FEW = 16
 
 
 class Sorted(NamedTuple):
@@ -32,6 +36,17 @@ def content(message: Any) -> list[Any] | None:
 def kind(block: Any) -> str | None:
     """A block's type."""
     return word(block.get("type")) if isinstance(block, dict) else None
+
+
+def parts(record: bytes, length: int) -> list[Part]:
+    """Where each block of a record's message stands.
+
+    Many are cut out at once, for to find one of them later takes as long as the record is.
+    """
+    path = ("message", "content")
+    if length <= _FEW:
+        return [Part(record, (*path, position)) for position in range(length)]
+    return [Part(block) for block in jsonio.cut(jsonio.part(record, path))]
 
 
 def sort(message: list[Any]) -> Sorted:

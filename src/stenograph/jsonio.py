@@ -156,6 +156,11 @@ def elements(data: bytes) -> Iterator[bytes]:
         at = _next(data, end, b"]")
 
 
+def cut(data: bytes) -> list[bytes]:
+    """The bytes of all elements of a JSON array at once."""
+    return [bytes(element) for element in _cut(_ARRAY, elements, data)]
+
+
 def part(data: bytes, path: Sequence[str | int]) -> bytes:
     """The bytes of what member names and array positions lead to; of repeated names the last counts.
 

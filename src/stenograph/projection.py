@@ -6,6 +6,7 @@ entry in turn; what it returns is complete, nothing is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -30,6 +31,7 @@ class Held(msgspec.Struct, gc=False):
     """The pieces of one message that may still grow, with the place and time of the last one."""
 
     message: str
+    began: int
     thoughts: list[str] = []
     texts: list[str] = []
     fault: bool = False
@@ -60,9 +62,10 @@ class Projection:
         self.detail = detail
         self.now = ""  # the time that the next events get
         self.session_id: str | None = None
-        self._held: dict[str | None, Held] = {}  # by thread, in the order in which the text began
+        self._held: dict[str | None, Held] = {}  # by thread
+        self._begun = 0  # texts that have begun
         self._calls: dict[int, Call] = {}  # unanswered ones, in order
-        self._ids: dict[str, list[int]] = {}
+        self._ids: dict[str, deque[int]] = {}
         self._count = 0
         self._routes: dict[type[Any], Callable[[Any], Iterable[Event]]] = {
             model.Started: self.started,
@@ -165,7 +168,8 @@ class Projection:
     def _hold(self, entry: Said | Thought) -> None:
         held = self._held.get(entry.thread)
         if held is None:
-            held = self._held[entry.thread] = Held(message=entry.message or "")
+            self._begun += 1
+            held = self._held[entry.thread] = Held(message=entry.message or "", began=self._begun)
         (held.thoughts if isinstance(entry, Thought) else held.texts).append(entry.text)
         held.fault = held.fault or (isinstance(entry, Said) and entry.fault)
         held.timestamp = self.now
@@ -188,8 +192,12 @@ class Projection:
         return (entry.thread,)
 
     def _release(self, threads: Collection[str | None]) -> list[Event]:
+        """The texts of these threads, in the order in which they began."""
+        found = [thread for thread in threads if thread in self._held]
+        if len(found) > 1:
+            found = sorted(set(found), key=lambda thread: self._held[thread].began)
         events: list[Event] = []
-        for thread in [thread for thread in self._held if thread in threads]:
+        for thread in found:
             events += self.joined(self._held.pop(thread), thread)
         return events
 
@@ -239,7 +247,10 @@ class Projection:
         self._count += 1
         self._calls[self._count] = call
         if call.entry.id is not None:
-            self._ids.setdefault(call.entry.id, []).append(self._count)
+            numbers = self._ids.get(call.entry.id)
+            if numbers is None:
+                numbers = self._ids[call.entry.id] = deque()
+            numbers.append(self._count)
 
     def waiting(self, call_id: str | None) -> int:
         """How many calls of an id are unanswered."""
@@ -248,12 +259,13 @@ class Projection:
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
-        numbers = self._ids.pop(call_id, None) if call_id is not None else None
-        if not numbers or call_id is None:
+        numbers = self._ids.get(call_id) if call_id is not None else None
+        if numbers is None or call_id is None:
             return None
-        if len(numbers) > 1:
-            self._ids[call_id] = numbers[1:]
-        return self._calls.pop(numbers[0])
+        first = numbers.popleft()
+        if not numbers:
+            del self._ids[call_id]
+        return self._calls.pop(first)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stenograph import blocks
 from stenograph.event import Event
 from stenograph.fields import count, members, moment, whole, word
 from stenograph.meter import NOT_TOLD, Counts, Meter
@@ -137,7 +138,8 @@ class GooseStream(Reader):
             yield from self._ended_span()
         name = word(record.get("id")) or word(message.get("id"))
         repeats = True  # the first piece of a kind may repeat the whole text so far
-        for position, block in enumerate(content if isinstance(content, list) else ()):
+        found = content if isinstance(content, list) else []
+        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
             match block:
                 case {"type": "text" | "thinking" as kind}:
                     told = text(block, (kind,)) if is_own else None
@@ -150,7 +152,7 @@ class GooseStream(Reader):
                     pass
                 case _:
                     yield from self._ended_span()
-                    yield self._deed(block, Part(self.unit.data, ("message", "content", position)))
+                    yield self._deed(block, part)
 
     @on("complete")
     def complete(self, record: dict[str, Any]) -> Iterable[Entry]:

@@ -180,8 +180,9 @@ class QwenStream(Reader):
         if texts:
             said = "".join(texts)
             yield Said(text=said, message=name, fault=said.startswith(_FAULT), thread=thread)
+        parts = blocks.parts(self.unit.data, len(found)) if others else []
         for position, block in others:
-            yield self._called(block, Part(self.unit.data, ("message", "content", position)), thread)
+            yield self._called(block, parts[position], thread)
 
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -193,8 +194,9 @@ class QwenStream(Reader):
             return
         _, texts, others = blocks.sort(found)
         yield Prompted(text="".join(texts), thread=thread)
+        parts = blocks.parts(self.unit.data, len(found))
         for position, block in others:
-            part = Part(self.unit.data, ("message", "content", position))
+            part = parts[position]
             is_result = blocks.kind(block) == "tool_result"
             yield _returned(block, part, thread) if is_result else self._odd(thread, part)
 

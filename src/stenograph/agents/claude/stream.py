@@ -32,6 +32,7 @@ from stenograph.model import (
 )
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.tools import text
 
 _FLAGS = frozenset(("interrupted", "is_interrupted", "is_interruption"))
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
@@ -101,12 +102,12 @@ class ClaudeStream(Reader):
         if texts:
             fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
             yield Said(text="".join(texts), message=name, fault=fault, thread=thread)
+        parts = blocks.parts(self.unit.data, len(found)) if deeds else []
         for position, block in deeds:
-            yield self._deed(block, position, thread)
+            yield self._deed(block, parts[position], thread)
 
-    def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
+    def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
-        part = Part(self.unit.data, ("message", "content", position))
         kind = blocks.kind(block)
         if kind in _CALLS and (call := word(block.get("id"))):
             # A server's tool is outside every table, whatever its name: without input it counts as malformed.
@@ -129,21 +130,47 @@ class ClaudeStream(Reader):
         if found is None:
             yield self._odd(thread)
             return
-        alone = len(found) == 1 or _results(found) == 1
+        shared, refused = record.get("tool_use_result"), _refused(record.get("tool_result_meta"))
+        owners = None if shared is None or _results(found) < 2 else self._owners()
         synthetic = record.get("isSynthetic") is True
         if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        for position, block in enumerate(found):
-            part = Part(self.unit.data, ("message", "content", position))
+        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
             kind = blocks.kind(block)
             if kind == "tool_result":
-                yield _result(record, block, part, thread, alone)
+                name = word(block.get("tool_use_id"))
+                mine = shared if owners is None or name in owners else None
+                yield self._result(block, part, thread, shared=mine, refused=name in refused)
             elif kind == "text" and isinstance(block.get("text"), str):
                 yield Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
                 yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
             else:
                 yield self._odd(thread, part)
+
+    def _owners(self) -> set[str | None]:
+        """The ids that a record's `tool_use_result` names, which is of one of its several results."""
+        told = Part(self.unit.data, ("tool_use_result",)).value()
+        names = [text(told, (key,)) for key in ("tool_use_id", "toolUseId", "id")]
+        return {name for name in names if name}
+
+    def _result(
+        self, block: dict[str, Any], part: Part, thread: str | None, *, shared: Any, refused: bool
+    ) -> Entry:
+        """A result, with what its record tells of it beside the block (`shared`)."""
+        own = block.get("tool_use_result")
+        where = Part(self.unit.data, ("tool_use_result",))
+        if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
+            where = Part(part.data, (*part.path, "tool_use_result"))
+        failed = refused or block.get("is_error") is True or any(map(_interrupted, (block, own, shared)))
+        return ToolReturned(
+            id=word(block.get("tool_use_id")),
+            ok=not failed,
+            output=block.get("content"),
+            details=where,
+            raw=part,
+            thread=thread,
+        )
 
     @on("rate_limit_event")
     def rate_limit(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -191,35 +218,8 @@ class ClaudeStream(Reader):
         return entry
 
 
-def _result(
-    record: dict[str, Any], block: dict[str, Any], part: Part, thread: str | None, alone: bool
-) -> Entry:
-    name = word(block.get("tool_use_id"))
-    own, shared = block.get("tool_use_result"), record.get("tool_use_result")
-    where = Part(part.data, ("tool_use_result",))
-    if shared is not None and not alone and not _names(where.value(), name):
-        shared = None
-    failed = (
-        block.get("is_error") is True
-        or _interrupted(block)
-        or (own is not None and _interrupted(own))
-        or (shared is not None and _interrupted(shared))
-        or _not_run(record.get("tool_result_meta"), name)
-    )
-    if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
-        where = Part(part.data, (*part.path, "tool_use_result"))
-    return ToolReturned(
-        id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
-    )
-
-
 def _results(found: list[Any]) -> int:
     return sum(blocks.kind(block) == "tool_result" for block in found)
-
-
-def _names(told: Any, name: str | None) -> bool:
-    keys = ("tool_use_id", "toolUseId", "id")
-    return name is not None and isinstance(told, dict) and any(told.get(key) == name for key in keys)
 
 
 def _interrupted(source: Any) -> bool:
@@ -232,20 +232,16 @@ def _interrupted(source: Any) -> bool:
     )
 
 
-def _not_run(metas: Any, name: str | None) -> bool:
-    """Whether the call was refused or cancelled, by the entry of `tool_result_meta` for its id."""
-    if name is None or not isinstance(metas, list):
-        return False
-    for meta in metas:
-        if isinstance(meta, dict) and meta.get("id") == name and word(meta.get("non_execution_kind")):
-            return True
-    return False
+def _refused(metas: Any) -> set[str | None]:
+    """The calls that were refused or cancelled, by the entries of `tool_result_meta`."""
+    found = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
+    return {call for meta in found if (call := word(meta.get("id"))) and word(meta.get("non_execution_kind"))}
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:
     """What a `result` says to people: its answer, or its list of errors."""
     told = record.get("result")
     errors = record.get("errors")
-    for text in [told, *(errors if isinstance(errors, list) else [errors])]:
-        if isinstance(text, str) and text:
-            yield text
+    for said in [told, *(errors if isinstance(errors, list) else [errors])]:
+        if isinstance(said, str) and said:
+            yield said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from stenograph.patch import patch_paths
 from stenograph.projection import Call, Projection
 from stenograph.tools import SCOPE, Resolve, Tool, draft, line, text
 
+_NEAR = 64  # open calls of one id among which an agent's own is looked for
 Drafter = Callable[[Any, Resolve], list[Event]]
 
 _CONSUMED = frozenset(
@@ -134,7 +136,11 @@ class ClineProjection(Projection):
         """Equal ids pair first in, first out; agents may use the same ones, so each its own first."""
         numbers = self._ids.get(entry.id or "")
         if numbers and len(numbers) > 1:
-            numbers.sort(key=lambda number: self._calls[number].entry.thread != entry.thread)
+            for number in islice(numbers, _NEAR):
+                if self._calls[number].entry.thread == entry.thread:
+                    numbers.remove(number)
+                    numbers.appendleft(number)
+                    break
         return super().returned(entry)
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
