@@ -25,6 +25,9 @@ from stenograph.registry import canonical, stream
 from stenograph.tools import Tool
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+import recordings as tests  # noqa: E402
+
 DATA = ROOT / "tests" / "data"
 FOLDER = ROOT / "docs" / "formats"
 INDEX = FOLDER / "README.md"
@@ -85,7 +88,7 @@ def about(name: str) -> str:
     """The docstring of the reader's module, the command, and the releases of the recordings."""
     reader = stream(name)
     told = inspect.cleandoc(sys.modules[reader.__module__].__doc__ or "")
-    runs = Counter(_release(meta) for _, meta in recordings(name))
+    runs = Counter(release for _, release in recordings(name))
     seen = "; ".join(f"{release}: {count} runs" for release, count in runs.items())
     return f"{told}\n\nPrinted by `{reader.command}`. Under `tests/data`: {seen or 'nothing'}.\n"
 
@@ -95,9 +98,9 @@ def records(name: str) -> str:
     reader = stream(name)
     seen: Counter[str] = Counter()
     gave: dict[str, dict[str, Counter[str]]] = {profile: {} for profile in ("standard", "extended")}
-    for stdout, _ in recordings(name):
+    for data, _ in recordings(name):
         for profile, kinds in gave.items():
-            for kind, event in _told(reader, stdout, profile, seen if profile == "standard" else Counter()):
+            for kind, event in _told(name, data, profile, seen if profile == "standard" else Counter()):
                 kinds.setdefault(kind, Counter())[event] += 1
     profiles = ["standard", "extended"] if gave["standard"] != gave["extended"] else ["standard"]
     titles = profiles if len(profiles) > 1 else ["events in the recordings"]
@@ -156,25 +159,25 @@ def _methods(reader: type[Reader], seen: Counter[str]) -> dict[Any, list[str]]:
 
 
 @cache
-def recordings(name: str) -> list[tuple[Path, dict[str, Any]]]:
-    """The recordings of a format: standard output and what is known of the run."""
+def recordings(name: str) -> list[tuple[bytes, str]]:
+    """The recordings of a format: standard output, and the release that made it."""
     found = []
     for stdout in sorted(DATA.rglob("*.stdout.jsonl")):
         meta = json.loads(stdout.with_name("meta.json").read_text(encoding="utf-8"))
         program = meta.get("program") or ("cline" if "cline_version" in meta else "")
         if program and canonical(program) == name:
-            found.append((stdout, meta))
-    return found
+            found.append((stdout.read_bytes(), _release(meta)))
+    layers = (each for each in tests.layers(DATA) if each.format == name)
+    return found + [(each.stdout, "the SDK 0.0.86") for each in layers]
 
 
 def _release(meta: dict[str, Any]) -> str:
     return str(meta.get("version") or meta.get("cline_version") or "made by hand")
 
 
-def _told(reader: type[Reader], stdout: Path, profile: str, seen: Counter[str]) -> Iterator[tuple[str, str]]:
+def _told(name: str, data: bytes, profile: str, seen: Counter[str]) -> Iterator[tuple[str, str]]:
     """The kind of record behind each event of a run, and the event's type."""
-    parser = EventParser(canonical(reader.agent), profile=profile, detail=True)
-    data = stdout.read_bytes()
+    parser, reader = EventParser(name, profile=profile, detail=True), stream(name)
     kinds = {number: _kind(reader(), line) for number, line in enumerate(data.split(b"\n"), 1)}
     seen.update(kind for kind in kinds.values() if kind is not None)
     for event in parser.feed(data) + parser.close():

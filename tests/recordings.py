@@ -98,6 +98,11 @@ def _below(folder: Path) -> Iterator[Recording]:
     for wild in sorted(folder.glob("wild/*-stream*.json")) + sorted(folder.glob("wild/cline-json-*.json")):
         if not wild.name.endswith(".usage.json"):
             yield _wild(wild)
+    yield from layers(folder)
+
+
+def layers(folder: Path) -> Iterator[Recording]:
+    """Runs of the Cline SDK, as each of its layers."""
     for tapped in sorted(folder.glob("cline-hub/*.live.jsonl")):
         yield from _tapped(tapped)
     for runs in sorted(folder.glob("cline-sdk/layer1_runs*.jsonl")):
@@ -105,7 +110,7 @@ def _below(folder: Path) -> Iterator[Recording]:
 
 
 def _tapped(path: Path) -> Iterator[Recording]:
-    """What a hub sent of a run, the layer 3 that its client makes of it, and the layer 1 that hooks saw."""
+    """What a hub sent of a run, layers 3 and 2 as its client has them, and the layer 1 that hooks saw."""
     name = path.name.removesuffix(".live.jsonl")
     frames = [json.loads(line).get("frame") for line in path.read_text(encoding="utf-8").splitlines()]
     envelopes = [frame["envelope"] for frame in frames if frame and frame["kind"] == "event"]
@@ -113,6 +118,7 @@ def _tapped(path: Path) -> Iterator[Recording]:
     hub = as_lines(envelopes)
     yield _layer("hub", name, hub, path.parents[1])
     yield _layer("core", name, translated(hub, source="hub", target="core"), path.parents[1])
+    yield _layer("agent", name, translated(hub, source="hub", target="agent"), path.parents[1])
     yield _layer("runtime", name, as_lines(event for event in told if event), path.parents[1])
 
 

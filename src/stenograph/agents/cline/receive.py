@@ -309,3 +309,6 @@ _RULES: dict[str, _Rule] = {
     "session.pending_prompts": _stateless(_pending_prompts),
     "session.pending_prompt_submitted": _stateless(_prompt_submitted),
 }
+
+TRANSLATED = frozenset(_RULES)
+"""The hub events that mean something in layer 3."""

@@ -21,7 +21,7 @@ from stenograph.agents.cline.adapt import AgentAdapters
 from stenograph.agents.cline.agent import AGENT_EVENTS, message_of
 from stenograph.agents.cline.entries import Made, ended, meaning
 from stenograph.agents.cline.projection import SessionsProjection
-from stenograph.agents.cline.receive import HubEventTranslator
+from stenograph.agents.cline.receive import TRANSLATED, HubEventTranslator
 from stenograph.agents.cline.runtime import AGENT_RUNTIME_EVENTS
 from stenograph.agents.cline.session import CORE_SESSION_EVENTS, HUB_EVENT_NAMES
 from stenograph.fields import members, moment, word
@@ -262,16 +262,10 @@ class HubReader(LayerReader):
         """The envelope's `timestamp`, in milliseconds."""
         return moment(_envelope(record).get("timestamp"))
 
-    @on(*HUB_EVENT_NAMES)
+    @on(*sorted(TRANSLATED - _ENDS.keys()))
     def event(self, record: dict[str, Any]) -> Iterator[Entry]:
-        """One event of the hub, by way of layer 3; what layer 3 leaves out is the hub's own business."""
-        envelope = _envelope(record)
-        self.enter(envelope.get("sessionId"))
-        payload = members(envelope.get("payload"))
-        if envelope["event"] in _ENDS:
-            yield self._run_ended(envelope["event"], payload)
-        if envelope["event"] == "team.progress":
-            yield _team_event({}, self.unit.data)
+        """One event of a session, by way of layer 3."""
+        envelope = self._entered(record)
         for found in self._translator.translate(session.to_envelope(envelope)):
             match wire.to_wire(found):
                 case {"type": "agent_event", "payload": {"event": dict(event)} as owner}:
@@ -281,12 +275,40 @@ class HubReader(LayerReader):
                 case {"type": "pending_prompt_submitted", "payload": {"prompt": str(prompt)}}:
                     yield Prompted(text=prompt)
 
+    @on(*_ENDS)
+    def run_ended(self, record: dict[str, Any]) -> Iterator[Entry]:
+        """The end of a run: its reason, and its last answer or its error's message."""
+        envelope = self._entered(record)
+        name, payload = envelope["event"], members(envelope.get("payload"))
+        result = payload.get("result")
+        reason = text(payload, ("reason",)) or text(result, ("finishReason",)) or _ENDS[name]
+        said = text(payload, ("error", "text")) or text(result, ("text",))
+        fault = name == "run.failed" or (name == "run.completed" and reason in _FAULTS)
+        yield self.end(reason, said, ok=not fault)
+
+    @on("team.progress")
+    def team_progress(self, record: dict[str, Any]) -> Iterator[Entry]:
+        """A step of a team, which does not say how a teammate's task ended."""
+        self._entered(record)
+        yield _team_event({}, self.unit.data)
+
+    @on(*sorted(HUB_EVENT_NAMES - TRANSLATED - {"team.progress"}))
+    def housekeeping(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The hub's own business; what hooks are asked with is told by other events too."""
+        self._entered(record)
+        return ()
+
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """An event of no known name; the other frames of the wire tell nothing."""
         if record.get("kind") in _OTHER_FRAMES:
             return ()
-        self.enter(_envelope(record).get("sessionId"))
+        self._entered(record)
         return super().other(record)
+
+    def _entered(self, record: dict[str, Any]) -> dict[str, Any]:
+        envelope = _envelope(record)
+        self.enter(envelope.get("sessionId"))
+        return envelope
 
     def _agent_event(self, owner: dict[str, Any], event: dict[str, Any]) -> Iterator[Entry]:
         """A layer 2 event; the run's end is told better by its own event than by `done`."""
@@ -294,14 +316,6 @@ class HubReader(LayerReader):
             return iter(())  # without an id it is what a hook said of a call
         mate = word(owner.get("teamAgentId")) if owner.get("teamRole") == "teammate" else None
         return self.inner(event, Made(event=event), mate or _below(event))
-
-    def _run_ended(self, name: str, payload: dict[str, Any]) -> Entry:
-        """The end of a run: its reason, and its last answer or its error's message."""
-        result = payload.get("result")
-        reason = text(payload, ("reason",)) or text(result, ("finishReason",)) or _ENDS[name]
-        said = text(payload, ("error", "text")) or text(result, ("text",))
-        fault = name == "run.failed" or (name == "run.completed" and reason in _FAULTS)
-        return self.end(reason, said, ok=not fault)
 
 
 def _below(event: dict[str, Any]) -> str | None:
