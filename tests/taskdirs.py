@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent / "data"
-WILD = {
-    path.stem: json.loads(path.read_bytes())
-    for path in sorted((DATA / "wild").glob("*.json"))
-    if not path.name.endswith(".usage.json")
-}
+WILD = {path.stem: json.loads(path.read_bytes()) for path in sorted((DATA / "wild").glob("*.json"))}
 TASKDIRS = {name: case for name, case in WILD.items() if case["kind"] == "taskdir"}
 
 
