@@ -60,7 +60,7 @@ class Recording:
 
     @property
     def expected_usage(self) -> Path:
-        return self.beside.with_name(f"{self.beside.name}.usage.json")
+        return self.beside.with_name(f"{self.beside.name}.usage.jsonl")
 
 
 def recordings() -> list[Recording]:
@@ -86,8 +86,8 @@ def lines(events: list[Event]) -> bytes:
 
 
 def rows(account: Account) -> bytes:
-    """An account as JSON, one row on a line."""
-    return b"[\n" + b",\n".join(map(jsonio.dumps, account.rows)) + b"\n]\n"
+    """An account's rows as JSON, one on a line."""
+    return b"".join(jsonio.dumps(row) + b"\n" for row in account.rows)
 
 
 def _below(folder: Path) -> Iterator[Recording]:

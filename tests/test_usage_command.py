@@ -139,7 +139,9 @@ def test_an_input_that_cannot_be_read_keeps_no_other_from_it(tmp_path):
 
 
 def test_a_folder_without_streams_is_an_error(tmp_path):
-    assert steno("usage", tmp_path) == Done(1, b"", f"steno: {tmp_path}: no stream of a known agent in it\n")
+    assert steno("usage", tmp_path) == Done(
+        1, b"", f"steno: {tmp_path}: no stream or session of a known agent in it\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,3 +157,23 @@ def test_names_are_made_fit_for_a_terminal():
     text = ledger.to_text([row])
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.parametrize("name", ["apply_patch", "hub_tools", "spawn_agent", "team", "plain_text", "skills"])
+def test_a_stored_session_took_what_its_stream_tells(name):
+    (stored,) = told(DATA / "cline-store" / name)["rows"]
+    (printed,) = told(DATA / "cline" / name / f"{name}.stdout.jsonl")["rows"]
+    for member in ("agent", "model", "day", "turns", "cost"):
+        assert stored[member] == printed[member]
+    for kind in ("uncachedInput", "cachedInput", "output", "reasoning"):
+        assert stored["tokens"][kind] == printed["tokens"][kind]
+
+
+def test_a_task_that_prints_no_usage_has_it_in_its_store():
+    (row,) = told(DATA / "cline-store" / "legacy_read")["rows"]
+    assert (row["turns"], row["tokens"]["uncachedInput"], row["tokens"]["output"]) == (3, 600, 60)
+
+
+def test_events_are_no_stream(tmp_path):
+    shutil.copy(DATA / "claude" / "api_401" / "api_401.standard.jsonl", tmp_path / "events.jsonl")
+    assert steno("usage", tmp_path).code == 1

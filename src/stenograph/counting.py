@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, tzinfo
 from itertools import chain
 from typing import Any, TypedDict, cast
 
 from stenograph import jsonio
-from stenograph.meter import DAMAGED, Account
+from stenograph.meter import DAMAGED, Account, Counts, Meter
+from stenograph.model import Session, Spent
 from stenograph.notes import Report
 from stenograph.records import Records, Unit
 from stenograph.registry import stream
-from stenograph.streams import Source, pieces, recognized
+from stenograph.streams import Source, may_be_stored, pieces, recognized
 
 _OPENING = b'{"type":"'
 _LONGEST = 40  # bytes within which a record's type ends, when it comes first
@@ -29,12 +31,16 @@ _CONSUMED: dict[str, Any] = {}  # stands for a record that tells no usage
 
 
 def usage(source: Source, *, format: str = "auto", zone: tzinfo | None = UTC) -> Account:  # noqa: A002 - users' word
-    """What a recorded stream took: tokens, reported cost and turns by session, model and day.
+    """What a recorded run took: tokens, reported cost and turns by session, model and day.
 
-    `source` is as in `events`; days begin and end in `zone` (None: the machine's own). The rows' `gaps` name
-    what is missing.
-    Raises UnknownFormat, NotRecognized, ReadError.
+    `source` is as in `events`, a stored session's path among it; days begin and end in `zone` (None: the
+    machine's own). The rows' `gaps` name what is missing. Raises UnknownFormat, NotRecognized, ReadError.
     """
+    if format == "auto" and isinstance(source, str | os.PathLike) and may_be_stored(os.fspath(source)):
+        from stenograph.stores import read, store_of
+
+        if store_of(source):
+            return of_session(read(source), zone=zone)
     parts = pieces(source)
     head: list[bytes] = []
     known = recognized(parts, head) if format == "auto" else format
@@ -42,6 +48,22 @@ def usage(source: Source, *, format: str = "auto", zone: tzinfo | None = UTC) ->
     for part in chain(head, parts):
         counter.feed(part)
     return counter.close()
+
+
+def of_session(session: Session, *, zone: tzinfo | None = UTC) -> Account:
+    """What a stored session took; a cost that is told only for all of it counts on its last day."""
+    about = session.summary
+    meter = Meter(about.agent, zone=zone)
+    meter.session, meter.model = about.id or None, about.model or None
+    is_told = False
+    for entry in session.entries:
+        if isinstance(entry, Spent):
+            meter.at = entry.place.at or meter.at
+            is_told = is_told or entry.cost is not None
+            meter.spend(Counts.of(entry.tokens), cost=entry.cost, turns=1)
+    if about.totals.cost is not None and not is_told:
+        meter.spend(Counts(), cost=about.totals.cost)
+    return meter.account()
 
 
 class Counter:

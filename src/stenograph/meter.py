@@ -59,6 +59,16 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"
         fresh = None if given is None else max(0, given - (read or 0))
         return cls(uncached_input=fresh, cached_input=read, cache_write=written, **others)
 
+    @classmethod
+    def of(cls, tokens: Tokens) -> Counts:
+        """The four classes that an event has."""
+        return cls(
+            uncached_input=tokens.uncached_input,
+            cached_input=tokens.cached_input,
+            output=tokens.output,
+            reasoning=tokens.reasoning,
+        )
+
     @property
     def given(self) -> int | None:
         """All input, whatever came from a cache."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from stenograph import jsonio, source
+from stenograph import event, find, jsonio, source, stores
 from stenograph.cli import ledger
 from stenograph.cli.main import complain
-from stenograph.counting import Counter
+from stenograph.counting import Counter, of_session
 from stenograph.errors import NotRecognized, ReadError
 from stenograph.meter import Row, merged
 from stenograph.streams import recognized
@@ -74,8 +74,9 @@ def usage(
 ) -> int:
     """Add up the tokens and the cost of recorded runs.
 
-    Reads files, the streams and records of steno run below folders, or standard input. A class of tokens that
-    an agent does not report is no 0; a row that may not be all is marked. Cost is what the agents reported.
+    Reads files, what is below folders (streams, records of steno run, stored sessions), or standard input.
+    A class of tokens that an agent does not report is no 0; a row that may not be all is marked. Cost is what
+    the agents reported.
     """
     if not paths and sys.stdin is not None and sys.stdin.isatty():
         raise click.UsageError("no input: name a file or a folder, or pipe an agent's output", ctx)
@@ -102,39 +103,52 @@ class _Reading:
         self._zone = zone
 
     def rows(self, path: str) -> Iterator[Row]:
-        """The rows of a file, or of every stream below a folder."""
-        if path == "-" or not os.path.isdir(path):
-            yield from self._named(path, self._stream(path))
-            return
-        count = 0
-        for name, parts, form in _below(path):
-            for row in self._named(name, self._count(name, parts, form)):
+        """The rows of a file, or of every stored session and stream below a folder."""
+        if path != "-" and os.path.isdir(path):
+            count = 0
+            for row in self._below(path):
                 yield row
                 count += 1
-        if not count:
-            self._fail(f"{path}: no stream of a known agent in it")
+            if not count:
+                self._fail(f"{path}: no stream or session of a known agent in it")
+        elif self._format is None and path.endswith(".json") and stores.store_of(path):
+            yield from self._session(path)
+        else:
+            name = "standard input" if path == "-" else path
+            yield from self._stream(name, source.chunks(path), self._format)
 
-    def _stream(self, path: str) -> list[Row]:
-        name = "standard input" if path == "-" else path
+    def _below(self, folder: str) -> Iterator[Row]:
+        stored = set()
+        for found in find(folder):
+            stored.add(os.path.dirname(os.path.abspath(found.path)))
+            yield from self._session(found.path)
+        for name, parts, form in streams_below(folder, without=stored):
+            yield from self._stream(name, parts, form)
+
+    def _session(self, path: str) -> list[Row]:
         try:
-            return self._count(name, source.chunks(path), self._format)
+            return list(of_session(stores.read(path), zone=self._zone).rows)
+        except (NotRecognized, ReadError) as fault:
+            self._fail(str(fault))
+            return []
+
+    def _stream(self, name: str, parts: Iterator[bytes], form: str | None) -> list[Row]:
+        """What one stream took; what could be read of it counts."""
+        head: list[bytes] = []
+        try:
+            counter = Counter(form or recognized(parts, head), zone=self._zone)
         except (NotRecognized, ReadError) as fault:
             self._fail(f"{name}: {fault}" if isinstance(fault, NotRecognized) else str(fault))
             return []
-
-    def _count(self, name: str, parts: Iterator[bytes], form: str | None) -> list[Row]:
-        """What one stream took; what could be read of it counts."""
-        head: list[bytes] = []
-        counter = Counter(form or recognized(parts, head), zone=self._zone)
         try:
             for part in chain(head, parts):
                 counter.feed(part)
         except ReadError as fault:
             self._fail(str(fault))
             counter.lose()
-        return list(counter.close().rows)
+        return list(self._named(name, counter.close().rows))
 
-    def _named(self, name: str, rows: list[Row]) -> Iterator[Row]:
+    def _named(self, name: str, rows: Iterable[Row]) -> Iterator[Row]:
         """Where no session is told, the file's name stands for it."""
         for row in rows:
             yield row if row.session else msgspec.structs.replace(row, session=name)
@@ -144,10 +158,17 @@ class _Reading:
         self.failed = True
 
 
-def _below(folder: str) -> Iterator[tuple[str, Iterator[bytes], str | None]]:
-    """Streams and records of runs below a folder: a name, the bytes, and the format where that is told."""
+def streams_below(
+    folder: str, *, without: Container[str]
+) -> Iterator[tuple[str, Iterator[bytes], str | None]]:
+    """Streams and records of runs below a folder: a name, the bytes, and the format where that is told.
+
+    The folders `without`, those of stored sessions, hold other files.
+    """
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        if os.path.abspath(place) in without:
+            continue
         if {"raw.jsonl", "run.json"} <= set(files):
             yield from _record(place)
             files = [name for name in files if name not in ("raw.jsonl", "run.json", "events.jsonl")]
@@ -180,6 +201,17 @@ def _recognize(path: str) -> str | None:
         start = first[:_LOOK]
         if b"{" not in start or (b"\0" in start and start[:2] not in _UTF_16):
             return None
+        if _is_ours(first):
+            return None
         return recognized(chain([first], parts), [])
     except (NotRecognized, ReadError):
         return None
+
+
+def _is_ours(data: bytes) -> bool:
+    """Whether a file holds events, which may look like an agent's records."""
+    try:
+        event.decode(data.split(b"\n", 1)[0])
+    except ValueError:
+        return False
+    return True
