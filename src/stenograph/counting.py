@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, tzinfo
 from itertools import chain
@@ -86,6 +87,9 @@ class Counter:
 
     def feed(self, data: bytes) -> None:
         """Count what the next bytes complete."""
+        if not self._shapes:  # the reader itself tells the meter
+            deque(self._reader.feed(data), maxlen=0)
+            return
         if self._repairing is not None:
             self._count(self._repairing.feed(data))
             return
@@ -110,6 +114,8 @@ class Counter:
 
     def close(self) -> Account:
         """What was taken, the last line included."""
+        if not self._shapes:
+            deque(self._reader.flush(), maxlen=0)
         rest = b"".join(self._rest)
         if self._repairing is None and rest and not self._take(rest, memoryview(rest), 0, len(rest)):
             self._repair(rest)

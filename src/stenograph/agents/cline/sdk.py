@@ -25,7 +25,8 @@ from stenograph.agents.cline.receive import TRANSLATED, HubEventTranslator
 from stenograph.agents.cline.runtime import AGENT_RUNTIME_EVENTS
 from stenograph.agents.cline.session import CORE_SESSION_EVENTS, HUB_EVENT_NAMES
 from stenograph.fields import members, moment, word
-from stenograph.model import NOWHERE, Ended, Entry, Noticed, Part, Prompted, Started, Warned
+from stenograph.meter import Counts
+from stenograph.model import NOWHERE, Ended, Entry, Noticed, Part, Prompted, Spent, Started, Warned
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
 from stenograph.tools import text
@@ -77,8 +78,11 @@ class LayerReader(Reader):
         self, event: dict[str, Any], part: Part, thread: str | None, *, last_error: str | None = None
     ) -> Iterator[Entry]:
         """The entries of one layer 2 event; the main agent's `done` ends the run."""
+        self.meter.session, self.meter.open = self.session_id, True
         for entry in meaning(_worded(event, last_error), part):
             entry.thread = thread
+            if isinstance(entry, Spent):
+                self.meter.spend(Counts.of(entry.tokens), cost=entry.cost, turns=1)
             yield entry
         if thread is not None:
             return
@@ -93,6 +97,7 @@ class LayerReader(Reader):
 
     def end(self, reason: str | None, said: str | None, *, ok: bool) -> Ended:
         """The end of a run; that it failed is told once."""
+        self.meter.open = False
         known, self.session.failed = self.session.failed, self.session.failed or not ok
         return ended("error" if reason == "failed" else reason, said, ok=None if known and not ok else ok)
 
