@@ -28,9 +28,9 @@ def content(message: Any) -> list[Any] | None:
     return told if isinstance(told, list) else None
 
 
-def kind(block: Any) -> Any:
+def kind(block: Any) -> str | None:
     """A block's type."""
-    return block.get("type") if isinstance(block, dict) else None
+    return word(block.get("type")) if isinstance(block, dict) else None
 
 
 def sort(message: list[Any]) -> Sorted:
