@@ -27,9 +27,13 @@ _SUCCESS: dict[event.Action, bool | None] = {
 
 
 class Held(msgspec.Struct, gc=False):
-    """The pieces of one message that may still grow, with the place and time of the last one."""
+    """The pieces of one message that may still grow, with the place and time of the last one.
+
+    `number` counts the messages in the order in which their text began.
+    """
 
     message: str
+    number: int
     thoughts: list[str] = []
     texts: list[str] = []
     fault: bool = False
@@ -60,7 +64,8 @@ class Projection:
         self.detail = detail
         self.now = ""  # the time that the next events get
         self.session_id: str | None = None
-        self._held: dict[str | None, Held] = {}  # by thread, in the order in which the text began
+        self._held: dict[str | None, Held] = {}  # by thread
+        self._begun = 0  # messages so far
         self._calls: dict[int, Call] = {}  # unanswered ones, in order
         self._ids: dict[str, list[int]] = {}
         self._count = 0
@@ -165,7 +170,8 @@ class Projection:
     def _hold(self, entry: Said | Thought) -> None:
         held = self._held.get(entry.thread)
         if held is None:
-            held = self._held[entry.thread] = Held(message=entry.message or "")
+            self._begun += 1
+            held = self._held[entry.thread] = Held(message=entry.message or "", number=self._begun)
         (held.thoughts if isinstance(entry, Thought) else held.texts).append(entry.text)
         held.fault = held.fault or (isinstance(entry, Said) and entry.fault)
         held.timestamp = self.now
@@ -188,10 +194,9 @@ class Projection:
         return (entry.thread,)
 
     def _release(self, threads: Collection[str | None]) -> list[Event]:
-        events: list[Event] = []
-        for thread in [thread for thread in self._held if thread in threads]:
-            events += self.joined(self._held.pop(thread), thread)
-        return events
+        found = {thread: self._held.pop(thread) for thread in threads if thread in self._held}
+        ordered = sorted(found, key=lambda thread: found[thread].number)
+        return [made for thread in ordered for made in self.joined(found[thread], thread)]
 
     def joined(self, held: Held, thread: str | None) -> list[Event]:
         """The events of a whole message: its reasoning, then its text."""
@@ -241,19 +246,19 @@ class Projection:
         if call.entry.id is not None:
             self._ids.setdefault(call.entry.id, []).append(self._count)
 
-    def waiting(self, call_id: str | None) -> list[Call]:
-        """The unanswered calls of an id, in order."""
-        numbers = self._ids.get(call_id) if call_id else None
-        return [self._calls[number] for number in numbers] if numbers else []
+    def waiting(self, call_id: str | None) -> int:
+        """How many unanswered calls of an id there are."""
+        return len(self._ids.get(call_id, ())) if call_id else 0
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
-        numbers = self._ids.pop(call_id, None) if call_id is not None else None
+        numbers = self._ids.get(call_id) if call_id is not None else None
         if not numbers or call_id is None:
             return None
-        if len(numbers) > 1:
-            self._ids[call_id] = numbers[1:]
-        return self._calls.pop(numbers[0])
+        first = numbers.pop(0)
+        if not numbers:
+            del self._ids[call_id]
+        return self._calls.pop(first)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""

@@ -19,7 +19,7 @@ from stenograph.notes import Kind, Report
 
 _TOKEN = re.compile(
     rb"[ \t\r\n]+|[\[\]{},:]|"
-    rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"|[-+0-9.eE]+|true|false|null'
+    rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"|[-+0-9.eE]+|true|false|null'
 )
 _PROBES = 3  # lines that must agree before a log prefix is believed
 _SEVERITY = {

@@ -15,10 +15,10 @@ from stenograph import jsonio
 BOM = b"\xef\xbb\xbf"
 
 _ANSI = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
-_BEFORE = re.compile(rb"(?:\s*" + _ANSI + rb")+\s*")
+_BEFORE = re.compile(rb"(?:\s*+" + _ANSI + rb")++\s*+")  # possessive, or each sequence takes stack
 _ONE = re.compile(_ANSI)
 _LONGEST = 64  # bytes of a sequence looked for at a line's end
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _QUOTE_OR_BRACE = re.compile(rb'["{}]')
 _OPENING = re.compile(rb'\{\s*"')

@@ -195,8 +195,8 @@ class ClaudeProjection(Projection):
         waiting = self.waiting(entry.id)
         if not waiting:
             events: Iterable[Event] = self._unpaired(entry)
-        elif len(waiting) > 1:
-            return self._ambiguous(entry, entry.id or "", len(waiting))
+        elif waiting > 1:
+            return self._ambiguous(entry, entry.id or "", waiting)
         else:
             events = super().returned(entry)
         if self._moving and entry.id in self._moving:

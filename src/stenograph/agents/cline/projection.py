@@ -131,9 +131,10 @@ class ClineProjection(Projection):
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Equal ids pair first in, first out; agents may use the same ones, so each its own first."""
-        numbers = self._ids.get(entry.id or "")
-        if numbers and len(numbers) > 1:
-            numbers.sort(key=lambda number: self._calls[number].entry.thread != entry.thread)
+        numbers = self._ids.get(entry.id or "", [])
+        own = (at for at, number in enumerate(numbers) if self._calls[number].entry.thread == entry.thread)
+        if at := next(own, 0):
+            numbers.insert(0, numbers.pop(at))
         return super().returned(entry)
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
