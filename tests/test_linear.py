@@ -11,6 +11,7 @@ import pytest
 
 from recordings import NOON
 from stenograph import EventParser
+from stenograph.agents.cline.inputs import commands
 
 FEW, MANY = 800, 6_400
 WORST = 3.0  # how much dearer a line may be in the longer stream; quadratic ones are by MANY / FEW
@@ -83,3 +84,14 @@ def cost(data: bytes, profile: Any) -> float:
 def test_the_longer_the_stream_the_more_work_and_no_more(name: str, profile: Any) -> None:
     few, many = cost(STREAMS[name](FEW), profile), cost(STREAMS[name](MANY), profile)
     assert many < 0.02 or many / few < WORST * MANY / FEW
+
+
+@pytest.mark.parametrize("end", ["A", "\tA", "B"])
+def test_here_documents_told_in_pieces(end: str) -> None:
+    def taken(number: int) -> float:
+        given = {"commands": ["cat <<A", "x", end] * number}
+        begun = time.process_time()
+        commands(given)
+        return time.process_time() - begun
+
+    assert taken(16_000) / taken(2_000) < WORST * 8
