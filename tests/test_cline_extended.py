@@ -207,6 +207,23 @@ TEAMS = {
         ],
         ["write /a +", "write /lead -"],
     ),
+    "an answer that is nobody's own is the oldest call's": Rule(
+        [
+            start("c", "editor", {"path": "/lead1"}),
+            mate(
+                "a",
+                "content_start",
+                contentType="tool",
+                toolName="editor",
+                toolCallId="c",
+                input={"path": "/a"},
+            ),
+            start("c", "editor", {"path": "/lead2"}),
+            end("c", output={"success": True}),
+            mate("b", "content_end", contentType="tool", toolCallId="c", output={"success": False}),
+        ],
+        ["write /lead1 +", "write /a -", "write /lead2"],
+    ),
     "the rest is consumed": Rule(
         [
             team("task_start", agentId="scout"),

@@ -195,17 +195,20 @@ def decode(line: bytes | str) -> Event:
     """The event that one line of our own JSON holds; raises ValueError when it is none."""
     try:
         return _decoder.decode(line)
-    except ValueError:
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, RecursionError):  # it refuses lone surrogates and deep nesting
         return _decode_slowly(line.encode() if isinstance(line, str) else line)
 
 
 def _decode_slowly(line: bytes) -> Event:
-    """An event that holds what the fast decoder refuses: a lone surrogate."""
-    value = jsonio.loads(line)
-    if isinstance(value, dict) and "raw" in value:
-        value["raw"] = msgspec.Raw(jsonio.part(line, ("raw",)))
-    found: Event = msgspec.convert(value, Event)
-    return found
+    jsonio.check(line)
+    members = dict(jsonio.members(line))
+    told = {
+        name: msgspec.Raw(data) if name == "raw" else jsonio.loads(data) for name, data in members.items()
+    }
+    event: Event = msgspec.convert(told, Event)
+    return event
 
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+_MOST = 2**63 - 1
+_LARGEST = 1e300
+
 
 def word(value: Any) -> str | None:
     """A non-empty string."""
@@ -12,8 +15,8 @@ def word(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """A whole number from 0 on, such as a number of tokens."""
-    return value if type(value) is int and value >= 0 else None
+    """A whole number from 0 to 2**63 - 1, such as a number of tokens."""
+    return value if type(value) is int and 0 <= value <= _MOST else None
 
 
 def whole(value: Any) -> int | None:
@@ -22,8 +25,10 @@ def whole(value: Any) -> int | None:
 
 
 def amount(value: Any) -> int | float | None:
-    """A number, such as a cost in USD or a duration."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A number, such as a cost in USD or a duration; none that leaves no room for adding up as floats."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if abs(value) < _LARGEST else None
 
 
 def members(value: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.tools import Tool, printed, text
+from stenograph.tools import Tool, line, printed, text
 
 TOOLS = {
     "read": Tool(does="read"),
@@ -140,7 +140,7 @@ class PiStream(Reader):
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
         """No other program's records have these types."""
-        kind = record.get("type")
+        kind = word(record.get("type"))
         return 10 if kind in _RECORDS and (kind != "session" or "cwd" in record) else 0
 
     def begin(self, record: dict[str, Any]) -> None:
@@ -215,7 +215,8 @@ class PiStream(Reader):
     def retry(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Word of another attempt, in place of the failure that it follows."""
         self._fault = None
-        words = f"api retry {record.get('attempt')} of {record.get('maxAttempts')}"
+        attempt, most = line(record, ("attempt",)), line(record, ("maxAttempts",))
+        words = f"api retry {attempt} of {most}" if attempt and most else "api retry"
         told = word(record.get("errorMessage"))
         yield Warned(message=f"{words}: {told}" if told else words)
 

@@ -114,11 +114,7 @@ class ClaudeStream(Reader):
             given = block.get("input") if kind == "tool_use" else None
             name = word(block.get("name")) or ""
             return ToolCalled(id=call, tool=name, input=given, raw=part, thread=thread)
-        if (
-            isinstance(kind, str)
-            and kind.endswith("_tool_result")
-            and (call := word(block.get("tool_use_id")))
-        ):
+        if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
 

@@ -53,9 +53,11 @@ def _here_documents(lines: list[str]) -> list[str]:
     """Join the strings that together make one here-document."""
     if not any("<<" in told for told in lines):
         return lines
-    ends: dict[str, list[int]] = {}
+    ends: dict[tuple[str, str], list[int]] = {}
     for position, told in enumerate(lines):
-        ends.setdefault(told.rsplit("\n", 1)[-1].lstrip("\t"), []).append(position)
+        last = told.rsplit("\n", 1)[-1]
+        ends.setdefault(("", last), []).append(position)
+        ends.setdefault(("-", last.lstrip("\t")), []).append(position)
     joined: list[str] = []
     at = 0
     while at < len(lines):
@@ -65,17 +67,18 @@ def _here_documents(lines: list[str]) -> list[str]:
     return joined
 
 
-def _here_end(lines: list[str], at: int, ends: Mapping[str, list[int]]) -> int:
-    """Where the here-document ends that begins at `at`: `at` itself when it does not go on."""
+def _here_end(lines: list[str], at: int, ends: Mapping[tuple[str, str], list[int]]) -> int:
+    """Where the here-document ends that begins at `at`: `at` itself when it does not go on.
+
+    `ends` has the positions by their last line, and with a `-` by the same without leading tabs.
+    """
     found = _HERE.search(lines[at])
     if found is None or "\n" in lines[at][found.end() :]:
         return at
     dash, *words = found.groups()
-    places = ends.get(next(word for word in words if word), [])
-    for position in places[bisect(places, at) :]:
-        if dash or not lines[position].rsplit("\n", 1)[-1].startswith("\t"):
-            return position
-    return at
+    places = ends.get((dash, next(word for word in words if word)), [])
+    later = bisect(places, at)
+    return places[later] if later < len(places) else at
 
 
 def files(source: Any) -> list[Stretch]:
