@@ -346,18 +346,16 @@ class Projection:
     ) -> list[Event]:
         """What a shell command was, by what it asks for; its folder is told when it is not the workspace."""
         folder = made.working_directory
-        events = tools.shell_events(
-            made.command,
+        if folder == self.cwd:
+            force_setattr(made, "working_directory", None)
+        return tools.shell_events(
+            made,
             base=folder or self.base(),
             workspace=self.cwd,
             ok=ok,
             exit_code=exit_code,
             output=output,
         )
-        for done in events:
-            if folder and folder != self.cwd and isinstance(done, event.Command):
-                force_setattr(done, "working_directory", folder)
-        return events
 
     def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a tool outside the table, or of a malformed call, at its result."""

@@ -66,6 +66,7 @@ _WARNINGS = (
 )
 _MOVES = {"EnterWorktree": "worktreePath", "ExitWorktree": "originalCwd"}
 _RESET = "Shell cwd was reset to "
+_RESET_BYTES = _RESET.encode()
 _SKILL_FOLDER = "Base directory for this skill: "
 
 
@@ -245,9 +246,7 @@ class ClaudeProjection(Projection):
     ) -> list[Event]:
         """What a shell command was; adrift, its relative paths stay as written."""
         base = None if self._adrift else self._folder
-        return shell_events(
-            made.command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
-        )
+        return shell_events(made, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
 
     def _follow(self, made: Event, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
@@ -392,7 +391,7 @@ def _within(path: str, root: str | None) -> bool:
 
 def _reset_folder(output: Any) -> str | None:
     """Where the program put the shell back to, by the words in a result's text."""
-    if isinstance(output, msgspec.Raw) and _RESET.encode() not in bytes(output):
+    if isinstance(output, msgspec.Raw) and _RESET_BYTES not in bytes(output):
         return None
     told = printed(output)
     if _RESET not in told:
