@@ -14,7 +14,7 @@ import msgspec
 
 from stenograph.shell_line import KNOWN, Line
 from stenograph.shell_syntax import Statement, Syntax, command_words, parse
-from stenograph.shell_words import Unclear, Word
+from stenograph.shell_words import WORD, Unclear, Word
 from stenograph.shell_wrappers import destination
 
 if TYPE_CHECKING:
@@ -109,11 +109,12 @@ def moves_directory(command: str) -> bool:
         return True
 
 
-_LEAD = r"[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t]*&&[ \t]*"
-_FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([\w./+-]+)(?=[ \t\n;|&]|$)", re.ASCII)
+_LEAD = rf"[ \t\n]*cd[ \t]+([{WORD}./][{WORD}./-]*)[ \t]*&&[ \t]*"
+_FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([{WORD}./+-]+)(?=[ \t\n;|&]|$)")
 """The first word behind a `cd PATH &&`, when all of that is plain."""
 _PLAIN_CD = re.compile(
-    rf"{_LEAD}(?=[\w./])[^()\[\]{{}}'\"`\\$<#\n]+\Z|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII
+    rf"{_LEAD}(?=[{WORD}./])[^()\[\]{{}}'\"`\\$<#\n]+\Z"
+    rf"|[ \t\n]*cd[ \t]+([{WORD}./][{WORD}./-]*)[ \t\n]*\Z"
 )
 _MOVE = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})

@@ -18,7 +18,7 @@ from stenograph.shell_syntax import (
     stages,
     statements,
 )
-from stenograph.shell_words import LITERAL, Unclear, Word, word
+from stenograph.shell_words import LITERAL, WORD, Unclear, Word, word
 from stenograph.shell_wrappers import destination, script, unwrap
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
-_QUOTES = r"'[^'\n]*'|\"[^\"\\$`\n]*\""
-_WORD = rf"(?:[\w./:@%+,=~^*?-]|{_QUOTES})+"
-_STAGE = rf"[ \t]*[\w./:@%+,-]+(?:[ \t]+{_WORD})*[ \t]*"
-_SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*\n?", re.ASCII)
+_BARE = re.compile(rf"[{WORD}./:@%+,| \t-]+\n?")
+"""Nothing but words that are what they look like, blanks and bars."""
+_QUOTES = r"'[^'\n]*+'|\"[^\"\\$`\n]*+\""
+_WORD = rf"(?:[{WORD}./:@%+,=~^*?-]++|{_QUOTES})++"
+_STAGE = rf"[ \t]*+[{WORD}./:@%+,-]++(?:[ \t]++{_WORD})*+[ \t]*+"
+_SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*+\n?")
 """A pipeline of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
-_TOKEN = re.compile(rf"{_WORD}|\|", re.ASCII)
+_TOKEN = re.compile(rf"{_WORD}|\|")
 _SHORT = 4096
 
 KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
@@ -47,31 +49,25 @@ class Line:
         self.found: list[Found] = []
         self.last = ""
         self._base = base
-        self._workspace = resolve(workspace, None) if workspace else None
+        self._workspace = workspace
         self._depth = 0
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
-        if len(text) < _SHORT and _SIMPLE.fullmatch(text):
-            self._plain(_TOKEN.findall(text))
+        if len(text) < _SHORT and (stages := _plain(text)):
+            self._stages(stages)
             return
         syntax = parse(text)
         if syntax.root.has_error:
             raise Unclear
         self._sequence(syntax, syntax.root.children, piped=False, inside=False)
 
-    def _plain(self, tokens: list[str]) -> None:
-        """A pipeline whose words need no grammar."""
-        parts: list[list[Word]] = [[]]
-        for token in tokens:
-            if token == "|":
-                parts.append([])
-            else:
-                parts[-1].append(word(token))
-        if len(parts) == 1:
-            self._run(parts[0], "", piped=False, inside=False)
+    def _stages(self, stages: list[list[Word]]) -> None:
+        """A pipeline whose words are known."""
+        if len(stages) == 1:
+            self._run(stages[0], "", piped=False, inside=False)
         else:
-            self._flow([partial(self._run, words, "", inside=True) for words in parts], piped=False)
+            self._flow([partial(self._run, words, "", inside=True) for words in stages], piped=False)
 
     def _sequence(self, syntax: Syntax, nodes: list[Node], *, piped: bool, inside: bool) -> None:
         self._depth += 1
@@ -188,9 +184,29 @@ class Line:
         for found in act.found:
             if found.path is not None:
                 found.path = resolve(found.path, base)
-            elif not found.baseless and base is not None and resolve(base, None) != self._workspace:
+            elif not found.baseless and base is not None and not self._is_workspace(base):
                 found.path = resolve(base, None)
         self.found.extend(act.found)
+
+    def _is_workspace(self, folder: str) -> bool:
+        workspace = self._workspace
+        return folder == workspace or resolve(folder, None) == resolve(workspace or "", None)
+
+
+def _plain(text: str) -> list[list[Word]]:
+    """The words of each stage of a pipeline that needs no grammar; empty when it needs one."""
+    if _BARE.fullmatch(text):
+        stages = [[Word(part) for part in stage.split()] for stage in text.split("|")]
+        return stages if all(stages) else []
+    if not _SIMPLE.fullmatch(text):
+        return []
+    stages = [[]]
+    for token in _TOKEN.findall(text):
+        if token == "|":
+            stages.append([])
+        else:
+            stages[-1].append(word(token))
+    return stages
 
 
 def _narrowed(found: Found, stretch: Stretch | None) -> Found | None:

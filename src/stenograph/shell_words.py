@@ -21,7 +21,10 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     kind: int = LITERAL
 
 
-_BARE = re.compile(r"[\w./:@%+,=-]+")
+WORD = "A-Za-z0-9_"
+"""What ASCII's `\\w` stands for: a set of characters is one look into a table, a class is asked apart."""
+
+_BARE = re.compile(rf"[{WORD}./:@%+,=-]+")
 _PIECE = re.compile(
     r"""(?P<plain>[^\\'"$`\s|&;<>()]+)
       | '(?P<single>[^']*)'
@@ -47,6 +50,8 @@ def word(source: str) -> Word:
     """The word that this source makes; raises Unclear for substitutions and for what is no single word."""
     if _BARE.fullmatch(source):
         return Word(source)
+    if source[:1] == "'" and source.find("'", 1) == len(source) - 1:
+        return Word(source[1:-1])
     texts: list[str] = []
     shape: list[str] = []  # the text again, all that is quoted replaced by one letter
     kind = LITERAL

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from stenograph import event, jsonio, paths, shell
 from stenograph.event import Event
@@ -143,7 +144,7 @@ def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event
 
 
 def shell_events(
-    command: str,
+    made: event.Command,
     *,
     base: str | None,
     workspace: str | None,
@@ -151,16 +152,23 @@ def shell_events(
     exit_code: int | None = None,
     output: Any = None,
 ) -> list[Event]:
-    """The events of one shell command line; `output` is what it printed, in any form that agents use."""
+    """What a command was: itself, with its success, or the reads, searches and lists that it came to.
+
+    `output` is what it printed, in any form that agents use.
+    """
     found = shell.classify(
-        command,
+        made.command,
         base=base,
         workspace=workspace,
         ok=ok,
         exit_code=exit_code,
         text=printed(output) if ok is False else "",
     )
-    return [_shell_event(operation) for operation in found]
+    if found[0].kind != "command":
+        return [_shell_event(operation) for operation in found]
+    force_setattr(made, "exit_code", exit_code)
+    force_setattr(made, "is_success", ok)
+    return [made]
 
 
 def _shell_event(operation: shell.Operation) -> Event:
@@ -171,9 +179,7 @@ def _shell_event(operation: shell.Operation) -> Event:
             return event.Read(path=path or "", start_line=start, end_line=end, is_success=ok)
         case "search":
             return event.Search(query=operation.query or "", path=path, is_success=ok)
-        case "list":
-            return event.List(path=path, is_success=ok)
-    return event.Command(command=operation.command or "", exit_code=operation.exit_code, is_success=ok)
+    return event.List(path=path, is_success=ok)
 
 
 def printed(output: Any) -> str:

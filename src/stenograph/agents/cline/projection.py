@@ -134,12 +134,12 @@ class ClineProjection(Projection):
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Equal ids pair first in, first out; agents may use the same ones, so each its own first."""
-        numbers = self._ids.get(entry.id or "")
-        if numbers and len(numbers) > 1:
-            for number in islice(numbers, _NEAR):
-                if self._calls[number].entry.thread == entry.thread:
-                    numbers.remove(number)
-                    numbers.appendleft(number)
+        calls = self.waiting(entry.id)
+        if len(calls) > 1:
+            for call in islice(calls, _NEAR):
+                if call.entry.thread == entry.thread:
+                    calls.remove(call)
+                    calls.appendleft(call)
                     break
         return super().returned(entry)
 
