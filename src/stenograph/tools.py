@@ -78,27 +78,29 @@ def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
         return []
     if not isinstance(source, dict):
         return None
-    match tool.does:
-        case "read":
-            return read(tool, source, resolve)
-        case "write":
-            path = text(source, tool.path)
-            return [event.Write(path=resolve(path))] if path else None
-        case "patch":
-            return patch(tool, source, resolve)
-        case "search":
-            return search(tool, source, resolve)
-        case "list":
-            path = text(source, tool.scope)
-            return [event.List(path=resolve(path) if path else None)]
-        case "command":
-            command, folder = text(source, tool.command), text(source, tool.folder)
-            there = resolve(folder) if folder else None
-            return [event.Command(command=command, working_directory=there)] if command else None
-        case "skill":
-            return skill(tool, source, resolve)
-        case _:
-            return []
+    drafted = _DRAFTS.get(tool.does)
+    return drafted(tool, source, resolve) if drafted else []
+
+
+def command(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One command, in the folder that is named."""
+    told = text(source, tool.command)
+    if told is None:
+        return None
+    folder = text(source, tool.folder) if tool.folder else None
+    return [event.Command(command=told, working_directory=resolve(folder) if folder else None)]
+
+
+def write(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One write of the named file."""
+    path = text(source, tool.path)
+    return [event.Write(path=resolve(path))] if path else None
+
+
+def listing(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]:
+    """One listing, of the named folder or of none."""
+    path = text(source, tool.scope)
+    return [event.List(path=resolve(path) if path else None)]
 
 
 def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
@@ -106,6 +108,8 @@ def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]
     path = text(source, tool.path)
     if path is None:
         return None
+    if len(source) == 1:  # no range is told
+        return [event.Read(path=resolve(path))]
     start, end, count = (
         line(source, tool.start, first=tool.first),
         line(source, tool.end),
@@ -141,6 +145,17 @@ def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event
     if path is None and name:
         path = f"skills/{name}/SKILL.md"
     return [event.Skill(path=resolve(path), skill_name=name)] if path else None
+
+
+_DRAFTS: dict[str, Callable[[Tool, Mapping[str, Any], Resolve], list[Event] | None]] = {
+    "read": read,
+    "write": write,
+    "patch": patch,
+    "search": search,
+    "list": listing,
+    "command": command,
+    "skill": skill,
+}
 
 
 def shell_events(

@@ -53,7 +53,7 @@ class Message(TypedDict, total=False):
 
     id: Any
     model: Any
-    stop_reason: msgspec.Raw
+    stop_reason: Any
     usage: msgspec.Raw
     content: list[Block] | str
 

@@ -183,8 +183,8 @@ class ClaudeStream(Reader):
             block.get("is_error") is True
             or name in refused
             or _interrupted(block)
-            or _interrupted(own)
-            or _interrupted(shared)
+            or (own is not None and _interrupted(own))
+            or (shared is not None and _interrupted(shared))
         )
         return ToolReturned(
             id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
