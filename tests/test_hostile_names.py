@@ -95,3 +95,13 @@ def test_no_command_at_all_gives_the_help() -> None:
 
 def test_the_recording_itself_is_harmless() -> None:
     assert is_harmless(steno("events", "--pretty", PLAIN).out.decode())
+
+
+def test_what_is_not_understood_is_one_line_of_json(store: Path) -> None:
+    (session,) = (store / "sessions").iterdir()
+    (messages,) = session.glob("*.messages.json")
+    told = json.loads(messages.read_bytes())
+    told["messages"][0] = {"later": [EVIL, {"deep": None}]}
+    messages.write_text(json.dumps(told, indent=2))
+    lines = steno("show", "--json", session).out.splitlines()
+    assert [json.loads(line).get("raw") for line in lines][0] == told["messages"][0]
