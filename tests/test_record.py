@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from recordings import Recording, recordings
 from running import lines, play
-from stenograph import record
+from stenograph import record, usage
 from stenograph.errors import ReadError
 from stenograph.event import Event, encode
+from stenograph.meter import Account, Counts
 from stenograph.parser import EventParser
 from stenograph.process import Chunk
 from stenograph.record import End, Outcome, Recorder, Whole
@@ -48,6 +49,14 @@ def test_recording_played_by_a_fake_agent(tmp_path: Path, recording: Recording) 
     made, events = play("plays", *parts, out=tmp_path / "run", prints=recording.format)
     assert made.exit_code == (code if code >= 0 else 128 - code)
     assert sorted(map(what, events)) == sorted(map(what, direct(recording, code)))
+    assert_usage(record.read_outcome(tmp_path / "run"), usage(recording.stdout, format=recording.format))
+
+
+def assert_usage(kept: Outcome, account: Account) -> None:
+    """What the run took is what `usage` counts in its stream; a class that is not told is null, never 0."""
+    assert kept.usage == (None if account.tokens == Counts() else account.tokens)
+    assert (kept.cost, kept.turns, kept.models) == (account.cost, account.turns, list(account.models))
+    assert (kept.gaps, kept.is_running) == (list(account.gaps), account.total.is_running)
 
 
 def direct(recording: Recording, code: int) -> list[Event]:
@@ -111,6 +120,28 @@ def test_a_line_cut_while_it_was_written_is_left_out(tmp_path: Path) -> None:
     for cut in (0, ends[0] - 5, ends[0], ends[1] + 3, ends[2]):
         path.write_bytes(whole[:cut])
         assert events.startswith(lines(list(replay(tmp_path / "run"))))
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "cost", "gaps"),
+    [
+        ("claude/agent_background", [9000, 5400, 179, 0], 0.04246, []),
+        ("codex/message", [500, 1000, 56, 64], None, []),
+        ("codex/sigint", None, None, ["no-end"]),
+    ],
+)
+def test_usage_of_a_run(
+    tmp_path: Path, name: str, tokens: list[int] | None, cost: float | None, gaps: list[str]
+) -> None:
+    (recording,) = (one for one in recordings() if one.name.startswith(f"{name}/"))
+    (tmp_path / "out").write_bytes(recording.stdout)
+    (tmp_path / "err").touch()
+    parts = (str(tmp_path / "out"), str(tmp_path / "err"), "0")
+    made, _ = play("plays", *parts, out=tmp_path / "run", prints=recording.format)
+    kept = json.loads((tmp_path / "run" / "run.json").read_bytes())
+    classes = ("uncachedInput", "cachedInput", "output", "reasoning")
+    assert (kept["usage"] and [kept["usage"][each] for each in classes]) == tokens
+    assert (kept["cost"], kept["gaps"], list(made.usage.gaps)) == (pytest.approx(cost), gaps, gaps)
 
 
 def test_other_profile_and_detail_on_request(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError, WriteError
 from stenograph.event import Event, encode
+from stenograph.meter import Account, Counts
 from stenograph.process import Channel, Chunk, Reason
 
 RAW, EVENTS, RUN = "raw.jsonl", "events.jsonl", "run.json"
@@ -44,8 +45,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
 
 
 class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
-    """What `run.json` holds; what is not known (yet) is null. `usage` counts tokens, `cost` is in USD.
+    """What `run.json` holds; what is not known (yet) is null.
 
+    `usage` counts tokens and `cost` is in USD, both as `steno usage` adds them up; `gaps` names why more may
+    have been spent, `is_running` says that these are the session's totals, earlier runs included.
     `failure` says why it could not be started or ended, `complete` whether the agent told that it was done;
     `tools` counts calls by lower-cased tool name,
     `events` by type; `report` holds the notes of the parser and of the run.
@@ -69,11 +72,22 @@ class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
     complete: bool | None = None
     session_id: str | None = None
     final_text: str | None = None
-    usage: Any = None
-    cost: float | None = None
+    usage: Counts | None = None
+    cost: int | float | None = None
+    turns: int | None = None
+    models: list[str] = []
+    gaps: list[str] = []
+    is_running: bool = False
     tools: dict[str, int] = {}
     events: dict[str, int] = {}
     report: list[dict[str, Any]] = []
+
+    def spent(self, account: Account) -> None:
+        """Take over what the run took."""
+        total = account.total
+        self.usage = None if total.tokens == Counts() else total.tokens
+        self.cost, self.turns, self.models = total.cost, total.turns, list(account.models)
+        self.gaps, self.is_running = list(total.gaps), total.is_running
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
