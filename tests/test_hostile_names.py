@@ -104,4 +104,4 @@ def test_what_is_not_understood_is_one_line_of_json(store: Path) -> None:
     told["messages"][0] = {"later": [EVIL, {"deep": None}]}
     messages.write_text(json.dumps(told, indent=2))
     lines = steno("show", "--json", session).out.splitlines()
-    assert json.loads(lines[0]).get("raw") == told["messages"][0]
+    assert told["messages"][0] in [json.loads(line).get("raw") for line in lines]
