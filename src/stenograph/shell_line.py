@@ -38,7 +38,8 @@ _SHORT = 4096
 
 KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
 """What a line can begin with that is understood: a first word outside makes the whole line one command."""
-_DEPTH = 40  # parentheses, braces and scripts inside one another
+_PROGRAMS = KNOWN | {":"}
+_DEPTH = 40  # statements inside one another
 _SET = re.compile(r"-[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?(?: -[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?)*")
 
 
@@ -57,9 +58,7 @@ class Line:
         if len(text) < _SHORT and (stages := _plain(text)):
             self._stages(stages)
             return
-        syntax = parse(text)
-        if syntax.root.has_error:
-            raise Unclear
+        syntax = parse(text, _PROGRAMS)
         self._sequence(syntax, syntax.root.children, piped=False, inside=False)
 
     def _stages(self, stages: list[list[Word]]) -> None:
@@ -70,15 +69,14 @@ class Line:
             self._flow([partial(self._run, words, "", inside=True) for words in stages], piped=False)
 
     def _sequence(self, syntax: Syntax, nodes: list[Node], *, piped: bool, inside: bool) -> None:
-        self._depth += 1
-        if self._depth > _DEPTH:
-            raise Unclear
         for statement in statements(syntax, nodes):
             self._statement(syntax, statement, piped=piped, inside=inside)
-        self._depth -= 1
 
     def _statement(self, syntax: Syntax, statement: Statement, *, piped: bool, inside: bool) -> None:
         node = statement.node
+        self._depth += 1
+        if self._depth > _DEPTH:
+            raise Unclear
         match node.type:
             case "command":
                 self._command(syntax, statement, piped=piped, inside=inside)
@@ -90,6 +88,7 @@ class Line:
                 self._assign(syntax, node)
             case _:
                 raise Unclear
+        self._depth -= 1
 
     def _group(self, syntax: Syntax, node: Node, *, piped: bool, inside: bool) -> None:
         """`( … )`, which ends with the folder in which it began, and `{ …; }`, which does not."""
@@ -115,16 +114,15 @@ class Line:
 
     def _flow(self, steps: list[Callable[..., Stretch | None]], *, piped: bool) -> None:
         """The stages of a pipeline, each narrowing what the one before it read."""
-        current: Found | None = None
+        current: list[Found] = []
         for i, step in enumerate(steps):
             base, known = self._base, len(self.found)
             stretch = step(piped=piped or i > 0)
             self._base = base
-            new = self.found[known:]
-            if new:
-                current = new[0] if len(new) == 1 and new[0].certain else None
-            elif current is not None:
-                current = _narrowed(current, stretch)
+            if len(self.found) > known:
+                current = self.found[known:]
+            else:
+                _narrow(current, stretch)
 
     def _stage(self, syntax: Syntax, stage: Statement, *, piped: bool) -> Stretch | None:
         if stage.node.type == "command":
@@ -209,16 +207,17 @@ def _plain(text: str) -> list[list[Word]]:
     return stages
 
 
-def _narrowed(found: Found, stretch: Stretch | None) -> Found | None:
-    """Take a stretch within the range so far; None when it no longer changes."""
-    if stretch is None:
-        return None
-    first, last = stretch
-    offset = (found.start or 1) - 1
-    ends = [end for end in (found.end, last and last + offset) if end]
+def _narrow(reads: list[Found], stretch: Stretch | None) -> None:
+    """Take a stretch within the range of the one read behind which a pipe stands."""
+    if stretch is None or len(reads) != 1 or not reads[0].certain:
+        for read in reads:
+            read.certain = False
+        return
+    (read,), (first, last) = reads, stretch
+    offset = (read.start or 1) - 1
+    ends = [end for end in (read.end, last and last + offset) if end]
     start, end = first + offset, min(ends, default=None)
     if end is not None and end < start:
-        found.start = found.end = None
-        return None
-    found.start, found.end = start, end
-    return found
+        read.start, read.end, read.certain = None, None, False
+    else:
+        read.start, read.end = start, end
