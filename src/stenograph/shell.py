@@ -53,7 +53,7 @@ def classify(
     `workspace` only decides whether a list or search without a path names the base. `ok` is what the harness
     said of the call, `text` what it printed, in which an exit code may stand.
     """
-    line = _understood(command, base, workspace)
+    line = _line(command, base, workspace)
     if line is None:
         return [Operation(kind="command", command=command, ok=ok, exit_code=exit_code)]
     ok = _verdict(line.last, ok, exit_code, text)
@@ -71,13 +71,14 @@ def succeeded(command: str, *, ok: bool | None, exit_code: int | None = None, te
     """
     if ok or not _ended_with_one(exit_code, text):
         return ok
-    line = _understood(command, None, None)
+    line = _line(command, None, None)
     return True if line and line.last in _GREPS else ok
 
 
 _LEAD = rf"[ \t\n]*cd[ \t]+([{WORD}./][{WORD}./-]*)[ \t]*&&[ \t]*"
 _FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([{WORD}./+-]+)(?=[ \t\n;|&]|$)")
 """The first word behind a `cd PATH &&`, when all of that is plain."""
+_KEPT = 4096  # characters; longer commands are not remembered
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
 
@@ -95,6 +96,11 @@ def _ended_with_one(exit_code: int | None, text: str) -> bool:
     first = _EXIT.match(text)
     codes = [first[1]] if first else _EXIT.findall(text)
     return codes[-1:] == ["1"]
+
+
+def _line(command: str, base: str | None, workspace: str | None) -> Line | None:
+    understood = _understood if len(command) <= _KEPT else _understood.__wrapped__
+    return understood(command, base, workspace)
 
 
 @lru_cache(maxsize=128)  # agents run the same few commands again and again
