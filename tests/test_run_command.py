@@ -206,3 +206,9 @@ def test_what_is_no_number_of_seconds(option: str, seconds: str, agent: Path) ->
     done = steno("run", option, seconds, "--json", "--program", str(agent), "claude")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"steno: Invalid value for '{option}'")
+
+
+def test_replay_to_the_name_of_standard_output(agent: Path) -> None:
+    put(agent, "fails")
+    events = steno("run", "--out", "kept", "--json", "claude").stdout
+    assert steno("replay", "--out", "/dev/stdout", "kept").stdout.startswith(events)

@@ -190,9 +190,9 @@ class Fresh:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._real = Path(os.path.realpath(path))
-        self._is_whole = self._real.is_file() or not self._real.exists()
+        self._is_whole = path.is_file() or not path.exists()
         beside = self._real.with_name(f".{self._real.name}.{os.getpid()}")
-        self._aside = beside if self._is_whole else self._real
+        self._aside = beside if self._is_whole else path
 
     def __enter__(self) -> BinaryIO:
         try:
