@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -183,3 +184,33 @@ def test_fresh_file_takes_the_place_only_when_whole(tmp_path: Path) -> None:
     write(b"new", b"er")
     assert path.read_bytes() == b"newer"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_fresh_file_behind_a_link_leaves_the_link(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    with record.Fresh(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "kept").read_bytes() == b"new"
+
+
+def test_a_fresh_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with record.Fresh(pipe) as file:
+            file.write(b"events")
+        assert os.read(reader, 10) == b"events"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_out_of_the_calendar_is_a_read_error(at: str, tmp_path: Path) -> None:
+    line = f'{{"at":"{at}","channel":"stdout","text":"x"}}\n'
+    (tmp_path / "raw.jsonl").write_text(line)
+    with pytest.raises(ReadError, match="no line of a run"):
+        list(record.read_raw(tmp_path))

@@ -183,12 +183,16 @@ class Recorder:
 class Fresh:
     """A file written aside that takes the old one's place when the block ends well, as a whole or not at all.
 
-    Raises WriteError when it cannot.
+    A link stays one, and what is no file, such as a device or a pipe, is written to as it is. Raises
+    WriteError when it cannot.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._aside = path.with_name(f".{path.name}.{os.getpid()}")
+        self._real = Path(os.path.realpath(path))
+        self._is_whole = path.is_file() or not path.exists()
+        beside = self._real.with_name(f".{self._real.name}.{os.getpid()}")
+        self._aside = beside if self._is_whole else path
 
     def __enter__(self) -> BinaryIO:
         try:
@@ -201,13 +205,15 @@ class Fresh:
         try:
             with self._file as file:
                 file.flush()
-                os.fsync(file.fileno())
-            if kind is None:
-                self._aside.replace(self._path)
+                if self._is_whole:
+                    os.fsync(file.fileno())
+            if kind is None and self._is_whole:
+                self._aside.replace(self._real)
         except OSError as error:
             raise WriteError(f"cannot write {self._path}: {error.strerror}") from error
         finally:
-            self._aside.unlink(missing_ok=True)
+            if self._is_whole:
+                self._aside.unlink(missing_ok=True)
 
 
 def read_outcome(folder: Path) -> Outcome:
@@ -255,9 +261,9 @@ def _line(chunk: Chunk, data: bytes) -> bytes:
 def _read(line: bytes, place: Place) -> Chunk | End:
     try:
         found = _raw.decode(line)
-    except ValueError as error:
+        at = found.at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the latter for a time that falls out of the calendar
         raise ReadError(f"this is no line of a run: {error}", where=place) from error
-    at = found.at.astimezone(UTC)
     if found.channel is None:
         return End(
             at=at,
