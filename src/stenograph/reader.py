@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from stenograph import jsonio, repair
 from stenograph.framing import WHITE_SPACE, Line, Lines
@@ -51,9 +52,11 @@ class Reader:
     """
 
     _handlers: ClassVar[dict[str, Handler]] = {}
+    _by_type: ClassVar[bool] = True  # `kind` is the one below
 
     def __init_subclass__(cls) -> None:
         methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        cls._by_type = cls.kind is Reader.kind
         cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
 
     def __init__(self) -> None:
@@ -61,7 +64,7 @@ class Reader:
         self.session_id: str | None = None
         self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
-        self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
+        self.unit = Unit(b"", None, False, UNPLACED)  # the one being read
         self.meter = self.meters(self.agent)
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
@@ -124,7 +127,9 @@ class Reader:
         return jsonio.loads(self.unit.data)
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
-        handlers, metered = self._handlers, self.meters.reads
+        self._records.now = self.now
+        handlers, meter, timed = self._handlers, self.meter, self.timed
+        metered, by_type = meter.reads, self._by_type
         other: Handler = type(self).other
         for unit in units:
             self.unit = unit
@@ -134,21 +139,23 @@ class Reader:
                 continue
             if self.session_id is None:
                 self.begin(record)
-            kind = self.kind(record)
+            kind = record.get("type")
+            if by_type is False or type(kind) is not str:
+                kind = self.kind(record)
             if kind in metered:
-                self.measure(kind, record)
-            place = None
+                meter.at = self.time(record) or meter.at
+                meter.take(kind, record)
+            place = self.place(record) if timed else unit.place
             for entry in handlers.get(kind, other)(self, record):
                 if entry.place is UNPLACED:  # else a reader has held it
-                    entry.place = place = place or self.place(record)
+                    entry.place = place
                 yield entry
 
     def measure(self, kind: str, record: dict[str, Any]) -> None:
         """Let the meter look at a record of a kind that it reads."""
-        told = self.time(record)
-        if told is not None:
-            self.meter.at = told
-        self.meter.take(kind, record)
+        meter = self.meter
+        meter.at = self.time(record) or meter.at
+        meter.take(kind, record)
 
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
@@ -159,14 +166,13 @@ class Reader:
             entry.line = text
         elif unit.data.startswith(b"{"):
             self.meter.gap(DAMAGED)
-        entry.place = self.place({}, is_object=False)
+        entry.place = replace(unit.place, is_object=False)
         return entry
 
-    def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
+    def place(self, record: dict[str, Any]) -> Where:
         """When and where the record being read was told."""
-        unit = self.unit
         at = self.time(record) if self.timed else None
-        return Where(self.now, at, unit.number, unit.offset, unit.length, is_object)
+        return self.unit.place if at is None else replace(self.unit.place, at=at)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""
