@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from stenograph import jsonio, repair
+from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
-from stenograph.model import NOWHERE, UNPLACED, Entry, Unread, Warned, Where
-from stenograph.notes import Report
+from stenograph.model import NO_PART, NOWHERE, UNPLACED, Entry, Part, Unread, Warned, Where
+from stenograph.notes import Kind, Report
 from stenograph.projection import Projection
 from stenograph.records import Dialect, Records, Unit
 
@@ -51,14 +52,16 @@ class Reader:
         methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
         cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
 
-    def __init__(self) -> None:
+    def __init__(self, *, full: bool = False) -> None:
+        """With `full` every entry has its `source`, and no member is left out for speed."""
         self.report = Report()
+        self.is_full = full
         self.session_id: str | None = None
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
-        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
+        self._shapes = {} if full else {kind: shape.decode for kind, shape in self.shapes.items()}
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
         """The entries of the records that `data` completes."""
@@ -136,7 +139,16 @@ class Reader:
                 if entry.place is UNPLACED:  # else a reader has held it
                     place = place or self.place(record)
                     entry.place = place
+                    if self.is_full and entry.source is NO_PART:
+                        entry.source = Part(unit.data)
                 yield entry
+            if self.is_full and place is None:
+                self._silent(record)
+
+    def _silent(self, record: dict[str, Any]) -> None:
+        """Count a record that tells nothing which other records do not tell."""
+        place = Place(None, self.unit.offset, self.unit.number)
+        self.report.add(Kind.DROPPED, "silent-record", place, self.kind(record))
 
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
@@ -144,6 +156,8 @@ class Reader:
         if not unit.is_json:
             entry = Warned(message=unit.data.decode("utf-8", "replace"), channel="stdout")
         entry.place = self.place({}, is_object=False)
+        if self.is_full and unit.is_json:
+            entry.source = Part(unit.data)
         return entry
 
     def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:

@@ -22,6 +22,7 @@ from stenograph.model import (
     Noticed,
     Part,
     Prompted,
+    Reply,
     Said,
     Started,
     Thought,
@@ -91,6 +92,9 @@ class ClaudeStream(Reader):
         if blocks is None or not isinstance(message, dict):
             yield self._odd(thread)
             return
+        if self.is_full:
+            yield from self._in_order(record, message, blocks)
+            return
         thoughts: list[str] = []
         texts: list[str] = []
         deeds: list[tuple[int, Any]] = []
@@ -112,6 +116,30 @@ class ClaudeStream(Reader):
             yield Said(text="".join(texts), message=name, fault=fault, thread=thread)
         for position, block in deeds:
             yield self._deed(block, position, thread)
+
+    def _in_order(self, record: dict[str, Any], message: dict[str, Any], blocks: list[Any]) -> Iterator[Entry]:
+        """An entry for each block as it stands, with the model call that it came out of."""
+        thread, name, reply = _thread(record), _word(message.get("id")), _reply(record, message)
+        fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
+        whole = isinstance(message.get("content"), str)
+        for position, block in enumerate(blocks):
+            path = ("message", "content") if whole else ("message", "content", position)
+            entry: Entry
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    entry = Said(text=text, message=name, fault=fault, reply=reply, thread=thread)
+                case {"type": "thinking", "thinking": str(text)}:
+                    signed = _word(block.get("signature"))
+                    entry = Thought(text=text, message=name, signature=signed, reply=reply, thread=thread)
+                case {"type": "redacted_thinking"}:
+                    hidden = _word(block.get("data"))
+                    entry = Thought(text="", message=name, redacted=hidden, reply=reply, thread=thread)
+                case _:
+                    entry = self._deed(block, position, thread)
+                    if isinstance(entry, ToolCalled):
+                        entry.reply = reply
+            entry.source = Part(self.unit.data, path)
+            yield entry
 
     def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
@@ -142,17 +170,22 @@ class ClaudeStream(Reader):
         synthetic = record.get("isSynthetic") is True
         if not blocks:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
+        whole = isinstance(record["message"]["content"], str)
         for position, block in enumerate(blocks):
             part = Part(self.unit.data, ("message", "content", position))
             kind = block.get("type") if isinstance(block, dict) else None
+            entry: Entry
             if kind == "tool_result":
-                yield _result(record, block, part, thread, alone)
+                entry = _result(record, block, part, thread, alone)
             elif kind == "text" and isinstance(block.get("text"), str):
-                yield Prompted(text=block["text"], synthetic=synthetic, thread=thread)
+                entry = Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
-                yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
+                entry = Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
             else:
-                yield self._odd(thread, part)
+                entry = self._odd(thread, part)
+            if self.is_full:
+                entry.source = Part(self.unit.data, part.path[:-1]) if whole else part
+            yield entry
 
     @on("rate_limit_event")
     def rate_limit(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -197,6 +230,22 @@ class ClaudeStream(Reader):
         entry = self.unread(bytes(part.raw()) if part else None)
         entry.thread = thread
         return entry
+
+
+def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
+    """The call of the model; its usage was told when the answer began unless a reason to stop is there."""
+    usage, stop = message.get("usage"), _word(message.get("stop_reason"))
+    tokens = _tokens(usage)
+    if tokens and not stop:
+        tokens = Tokens(uncached_input=tokens.uncached_input, cached_input=tokens.cached_input)
+    return Reply(
+        id=_word(message.get("id")),
+        model=_word(message.get("model")),
+        request=_word(record.get("request_id")),
+        stop=stop,
+        tokens=tokens,
+        cache_writes=_count(usage.get("cache_creation_input_tokens")) if isinstance(usage, dict) else None,
+    )
 
 
 def _result(
