@@ -18,7 +18,7 @@ LAYERS = [
     {"agents", "formats"},
     {"registry", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}
-    | {"convert", "run", "follow", "prices", "compare", "redact"},
+    | {"conversion", "sessions", "targets", "run", "follow", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]

@@ -82,7 +82,7 @@ class Fact(msgspec.Struct, kw_only=True):
     source: Part = NO_PART
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The call of a model that an entry came out of; entries with one `id` came out of one call.
 
     `tokens` and `cache_writes` (a part of the uncached input) are what the call's own records say of it; an
@@ -99,12 +99,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Started(Fact, tag="started"):
-    """A session, or a turn of it, began: the workspace and what else was told."""
+    """A session, or a turn of it, began: the workspace, the system prompt, and what else was told."""
 
     session_id: str | None = None
     cwd: str | None = None
     model: str | None = None
     version: str | None = None
+    instructions: str | None = None
 
 
 class Prompted(Fact, tag="prompted"):
@@ -178,13 +179,15 @@ class Spent(Fact, tag="spent"):
     """Tokens and cost of one turn, as a delta.
 
     `cache_writes` is a part of the uncached input. `kind` is set where it was no turn of its own: requests
-    that a restored checkpoint took back, subagents' sums, the making of a summary.
+    that a restored checkpoint took back, subagents' sums, the making of a summary. `fault_code` says why the
+    call ended early.
     """
 
     tokens: Tokens
     cost: float | None = None
     cache_writes: int | None = None
     kind: str | None = None
+    fault_code: str | None = None
 
 
 class Warned(Fact, tag="warned"):
@@ -214,12 +217,16 @@ class Ended(Fact, tag="ended"):
 
 
 class Noticed(Fact, tag="noticed"):
-    """Known housekeeping, named by `kind`; only some projections speak of it."""
+    """Known housekeeping, named by `kind`; only some projections speak of it.
+
+    `tree` is the harness's own name for the state of the workspace's files that it saved.
+    """
 
     kind: str
     record: Any = None
     raw: Part = Part()
     inside: tuple[Any, ...] = ()  # entries of another agent's event that the record carries
+    tree: str | None = None
 
 
 class Unread(Fact, tag="unread"):
@@ -294,7 +301,11 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True, eq=False):
-    """One stored session: what happened in it, and the agent's own records in `source`."""
+    """One stored session: what happened in it, and the agent's own records in `source`.
+
+    `rest` is what the agent keeps beside the timeline: whole files (`file/NAME`), what damage left unread
+    (`fault/NAME`), sessions that this one started (`child`).
+    """
 
     summary: Summary
     entries: list[Entry]
@@ -302,6 +313,7 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     report: Report
     source: Any
     sent: Callable[[Request], list[Sent]]
+    rest: list[Entry] = []
 
     def context_at(self, request: int) -> list[Sent]:
         """What the model was sent at a request, counted from 0 as in `requests`; raises UsageError for none.

@@ -17,6 +17,7 @@ STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
     "cline-task": "stenograph.agents.cline.task:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
+    "asf": "stenograph.formats.asf_read:AsfStore",
 }
 """Stores by the name of their format. A path that two could hold is told by what is read."""
 

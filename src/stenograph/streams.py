@@ -45,7 +45,7 @@ def events(
             return
     parts = pieces(source)
     head: list[bytes] = []
-    known = _recognized(parts, head) if format == "auto" else format
+    known = recognized(parts, head) if format == "auto" else format
     parser = EventParser(known, cwd=cwd, now=now, profile=profile, detail=detail)
     for part in head:
         yield from parser.feed(part)
@@ -59,7 +59,7 @@ def detect(source: Source) -> str:
 
     Takes no more of the source than it needs. Raises NotRecognized, ReadError.
     """
-    return _recognized(pieces(source), [])
+    return recognized(pieces(source), [])
 
 
 def pieces(source: Source) -> Iterator[bytes]:
@@ -78,7 +78,8 @@ def _may_be_stored(path: str) -> bool:
     return path.endswith(".json") or os.path.isdir(path)
 
 
-def _recognized(parts: Iterator[bytes], head: list[bytes]) -> str:
+def recognized(parts: Iterator[bytes], head: list[bytes]) -> str:
+    """The name of a stream's format; what was taken to tell it stands in `head`."""
     detector = Detector()
     for part in parts:
         head.append(part)

@@ -117,7 +117,9 @@ class ClaudeStream(Reader):
         for position, block in deeds:
             yield self._deed(block, position, thread)
 
-    def _in_order(self, record: dict[str, Any], message: dict[str, Any], blocks: list[Any]) -> Iterator[Entry]:
+    def _in_order(
+        self, record: dict[str, Any], message: dict[str, Any], blocks: list[Any]
+    ) -> Iterator[Entry]:
         """An entry for each block as it stands, with the model call that it came out of."""
         thread, name, reply = _thread(record), _word(message.get("id")), _reply(record, message)
         fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"

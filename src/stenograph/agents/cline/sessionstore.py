@@ -23,7 +23,7 @@ from stenograph.agents.cline.sessions import (
 from stenograph.agents.cline.usage import add
 from stenograph.document import Object
 from stenograph.errors import Place
-from stenograph.model import Entry, Request, Sent, Session, Summary, Totals
+from stenograph.model import Entry, Noticed, Part, Request, Sent, Session, Summary, Totals, Where
 from stenograph.notes import Kind, Report
 from stenograph.store import Store
 
@@ -74,6 +74,7 @@ class SessionStore(Store):
             report=report,
             source=session,
             sent=lambda request: _sent(session, request),
+            rest=list(_rest(session)),
         )
 
     def live(self, path: str) -> Iterator[Entry]:
@@ -90,6 +91,19 @@ class SessionStore(Store):
         for transcript in _transcripts(session):
             _check_transcript(session, transcript, report)
         return session.units, report
+
+
+def _rest(session: StoredSession) -> Iterator[Entry]:
+    """What is no part of the timeline: the manifest, the message files' own members, the database's rows."""
+    if session.manifest:
+        name = f"{session.id}.json"
+        yield Noticed(kind=f"file/{name}", raw=Part(session.manifest.raw), place=Where(file=name))
+    for transcript in _transcripts(session):
+        header = transcript.header
+        members = {key: header.get(key) for key in header.cells if key not in ("messages", "system_prompt")}
+        yield Noticed(kind=f"file/{transcript.name}", record=members, place=Where(file=transcript.name))
+    for row in session.rows.values():
+        yield Noticed(kind="file/sessions.db", record=row, place=Where(file="sessions.db"))
 
 
 def summed_up(session: StoredSession) -> Summary:
