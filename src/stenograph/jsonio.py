@@ -110,6 +110,24 @@ def canonical(value: Any) -> bytes:
     return _in_order(_spelled(value))
 
 
+def repeated_name(data: bytes) -> str | None:
+    """A member name that stands twice in one object of a JSON text, None when there is none.
+
+    Raises ValueError for what is no JSON, RecursionError for nesting too deep.
+    """
+    found: list[str] = []
+
+    def note(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        known = dict(members)
+        if len(known) != len(members):
+            names = [name for name, _ in members]
+            found.append(next(name for at, name in enumerate(names) if name in names[:at]))
+        return known
+
+    json.loads(data, object_pairs_hook=note, parse_int=str, parse_float=str)
+    return found[0] if found else None
+
+
 def _spelled(value: Any) -> Any:
     """The value itself, or a copy with `Raw` where msgspec would spell a part otherwise than RFC 8785."""
     kind = type(value)
