@@ -8,20 +8,21 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from stenograph.errors import UnknownFormat
 from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Place, Writer, child_id
+from stenograph.formats.run import About, Writer, child_id
 from stenograph.formats.sink import Taken
 from stenograph.notes import Report
 from stenograph.sessions import Source, find_sources, open_source
 from stenograph.targets import Targets
 
 Target: TypeAlias = Literal["asf", "atif", "events", "markdown"]
-Make: TypeAlias = Callable[[About, Notes, Place], Writer]
+Make: TypeAlias = Callable[..., Writer]
 
 WRITERS = {
     "asf": "stenograph.formats.asf:AsfWriter",
@@ -72,7 +73,7 @@ def convert(
 def convert_one(path: str, targets: Targets, report: Report, options: Options) -> None:
     """Convert one session and add its notes to a report."""
     for attempt in range(1000):
-        source = open_source(path, format=options.format)
+        source = open_source(path, format=options.format, as_live=options.to == "events")
         own = Report()
         notes = Notes(own, path, strict=options.strict)
         about = _named(source, notes, attempt)
@@ -90,6 +91,8 @@ def convert_one(path: str, targets: Targets, report: Report, options: Options) -
 def _write(source: Source, about: About, notes: Notes, targets: Targets, options: Options) -> None:
     module, _, attribute = WRITERS[options.to].partition(":")
     make: Make = getattr(importlib.import_module(module), attribute)
+    if options.to == "events":
+        make = partial(make, projection=source.projection)
     writer = make(about, notes, targets)
     try:
         for group in source.groups:

@@ -16,6 +16,7 @@ from stenograph.formats.moments import EPOCH, spelled
 from stenograph.formats.run import About, session_id
 from stenograph.model import Entry, Session, Started
 from stenograph.notes import Report
+from stenograph.projection import Projection
 from stenograph.reader import Reader
 
 _STREAMS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
@@ -30,6 +31,7 @@ class Source:
         self.about = about
         self.groups = groups
         self.report = report
+        self.projection: type[Projection] = Projection
         self.session: Session | None = None
 
 
@@ -55,11 +57,24 @@ def find_sources(root: str) -> Iterator[str]:
                 yield path
 
 
-def open_source(path: str, *, format: str = "auto") -> Source:  # noqa: A002 - the word that users know
-    """The session that a path holds, `-` for a stream on standard input; raises ReadError, NotRecognized."""
-    if format == "auto" and path != "-" and stores.store_of(path):
-        return _stored(path)
-    return _stream(path, format)
+def open_source(
+    path: str,
+    *,
+    format: str = "auto",  # noqa: A002 - the word that users know
+    as_live: bool = False,
+) -> Source:
+    """The session that a path holds, `-` for a stream on standard input; raises ReadError, NotRecognized.
+
+    With `as_live` a stored session's entries are those that its live stream would have given.
+    """
+    store = stores.store_of(path) if format == "auto" and path != "-" else None
+    if store is None:
+        return _stream(path, format)
+    source = _stored(path)
+    source.projection = stores.projection(store, path)
+    if as_live:
+        source.groups = units(store.live(path))
+    return source
 
 
 def _is_stream(path: str) -> bool:
@@ -107,7 +122,9 @@ def _stream(path: str, format: str) -> Source:  # noqa: A002
         if len(held) >= _AHEAD or (reader.session_id and group[0].place.at):
             break
     about = _about(registry.canonical(name), reader, [entry for group in held for entry in group])
-    return Source(path, about, _chained(held, groups), reader.report)
+    source = Source(path, about, _chained(held, groups), reader.report)
+    source.projection = reader.projection
+    return source
 
 
 def _entries(reader: Reader, head: list[bytes], parts: Iterator[bytes]) -> Iterator[Entry]:

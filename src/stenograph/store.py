@@ -66,9 +66,10 @@ def project(
     cwd: str | None = None,
     profile: Literal["standard", "extended"] = "standard",
     detail: bool = False,
+    by: type[Projection] | None = None,
 ) -> Iterator[Event]:
-    """A stored session as events, each with its record's own time; raises ReadError."""
-    projection = store.projection(cwd=cwd, extended=profile == "extended", detail=detail)
+    """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
+    projection = (by or store.projection)(cwd=cwd, extended=profile == "extended", detail=detail)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id
         projection.now = entry.place.at or projection.now

@@ -296,11 +296,11 @@ def _children(file: File) -> Iterator[tuple[str, str]]:
         found = next(
             (each for each in linked if isinstance(each, str) and name.endswith(f"{each}.jsonl")), None
         )
-        if found and path != file.path and (header := read_header(path)).get("id") == found:
-            if header.get("spawned_by"):
-                source = header.get("stenograph:source")
-                native = source.get("id") if isinstance(source, dict) else None
-                yield _word(native) or found, path
+        header = read_header(path) if found and path != file.path else {}
+        if found and header.get("id") == found and header.get("spawned_by"):
+            source = header.get("stenograph:source")
+            native = source.get("id") if isinstance(source, dict) else None
+            yield _word(native) or found, path
 
 
 def _requests(file: File) -> Iterator[Request]:

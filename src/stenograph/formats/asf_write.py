@@ -63,7 +63,7 @@ class SessionWriter:
         """Write the entries of one native record."""
         self._clock(group[0])
         record = leftovers.record_of(group)
-        blocks = list(_blocks(group, record))
+        blocks = list(leftovers.blocks(group, record))
         told: list[dict[str, Any]] = []
         for number, (entries, text) in enumerate(blocks):
             said = facts.said_of(entries)
@@ -344,15 +344,3 @@ def _without_reply(said: dict[str, Any], answer: Answer | None) -> dict[str, Any
         return said
     held = facts.plain(answer.reply) if answer.reply else None
     return {name: value for name, value in said.items() if name != "reply"} if said["reply"] == held else said
-
-
-def _blocks(group: Sequence[Entry], record: Any) -> Iterable[tuple[list[Entry], str | None]]:
-    """The entries of each block, and the block's whole text where it is one."""
-    at = 0
-    while at < len(group):
-        path = group[at].source.path
-        end = at + 1
-        while path and end < len(group) and group[end].source.path == path:
-            end += 1
-        yield list(group[at:end]), leftovers.text_block(record, path)
-        at = end

@@ -54,6 +54,18 @@ def text_block(record: Any, path: Sequence[str | int]) -> str | None:
     return None
 
 
+def blocks(group: Sequence[Entry], record: Any) -> Iterator[tuple[list[Entry], str | None]]:
+    """The entries of each block, and the block's whole text where it is one."""
+    at = 0
+    while at < len(group):
+        path = group[at].source.path
+        end = at + 1
+        while path and end < len(group) and group[end].source.path == path:
+            end += 1
+        yield list(group[at:end]), text_block(record, path)
+        at = end
+
+
 def beside(record: Any, group: Sequence[Entry], told: Sequence[dict[str, Any]]) -> Any:
     """What remains of a record when all that its entries say is taken out; None when nothing does.
 
