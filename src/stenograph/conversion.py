@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from stenograph.errors import UnknownFormat
+from stenograph import stores
+from stenograph.errors import NotExact, Place, ReadError, UnknownFormat, UsageError, WriteError
+from stenograph.formats import facts
+from stenograph.formats.asf_log import normalised
+from stenograph.formats.asf_verify import verify_file
 from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Writer, child_id
+from stenograph.formats.run import About, Writer, child_id, main_thread
 from stenograph.formats.sink import Taken
-from stenograph.notes import Report
+from stenograph.model import Entry
+from stenograph.notes import Kind, Report
 from stenograph.sessions import Source, find_sources, open_source
 from stenograph.targets import Targets
 
@@ -31,6 +36,24 @@ WRITERS = {
     "markdown": "stenograph.formats.markdown:MarkdownWriter",
 }
 """Targets by name, and what writes them."""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that was converted: its path and id, how many records it had, what became different."""
+
+    path: str
+    id: str
+    records: int
+    report: Report
+
+
+class Conversion(Report):
+    """The notes of all sessions added up, and each one's own; `files` are those that stand in the target."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: list[str] = []
+        self.sessions: list[Done] = []
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +73,7 @@ def convert(
     format: str = "auto",  # noqa: A002 - the word that users know
     strict: bool = False,
     check: bool = False,
-) -> Report:
+) -> Conversion:
     """Write a session, or every session in a folder, in another format; gives what became different.
 
     `source` is a stored session, a recorded stream, a folder of them, or `-` for a stream on standard input.
@@ -59,47 +82,110 @@ def convert(
     stops at the first loss (NotExact). `check` reads everything back and compares. Raises UnknownFormat,
     ReadError, NotRecognized, WriteError.
     """
-    if to not in WRITERS:
-        raise UnknownFormat(to, WRITERS)
     options = Options(to=to, format=format, strict=strict, check=check)
-    targets = Targets(None if target is None else os.fspath(target), to)
-    report = Report()
-    paths = find_sources(os.fspath(source))
-    for path in paths:
-        convert_one(path, targets, report, options)
+    return convert_all([os.fspath(source)], None if target is None else os.fspath(target), options)
+
+
+def convert_all(sources: Iterable[str], target: str | None, options: Options) -> Conversion:
+    """Like `convert`, for several sources into one target."""
+    if options.to not in WRITERS:
+        raise UnknownFormat(options.to, WRITERS)
+    targets = Targets(target, options.to)
+    report = Conversion()
+    report.files = targets.written
+    for root in sources:
+        if root == "-" and options.check:
+            raise UsageError("standard input cannot be read again: convert a file to have it checked")
+        for path in find_sources(root):
+            if targets.file and report.sessions:
+                raise WriteError(f"{target} is one file, and there are several sessions: name a folder")
+            try:
+                convert_one(path, targets, report, options)
+            except ReadError as fault:
+                if path == root or options.strict:
+                    raise
+                report.add(Kind.DAMAGED, "not-read", Place(path), str(fault))
     return report
 
 
-def convert_one(path: str, targets: Targets, report: Report, options: Options) -> None:
-    """Convert one session and add its notes to a report."""
+def convert_one(path: str, targets: Targets, report: Conversion, options: Options) -> None:
+    """Convert one session and add its notes to a report; raises what `convert` raises."""
     for attempt in range(1000):
         source = open_source(path, format=options.format, as_live=options.to == "events")
         own = Report()
-        notes = Notes(own, path, strict=options.strict)
+        name = "standard input" if path == "-" else path
+        notes = Notes(own, name, strict=options.strict)
         about = _named(source, notes, attempt)
         try:
-            _write(source, about, notes, targets, options)
+            records = _write(source, about, notes, targets, options)
         except Taken:
             if targets.file or path == "-":
                 raise
             continue
-        report.merge(own, source=path)
-        report.merge(source.report, source=path)
+        if options.check:
+            check_back(path, targets, notes, options)
+        own.merge(source.report, source=name)
+        report.merge(own, source=name)
+        report.sessions.append(Done(path=path, id=about.id, records=records, report=own))
         return
 
 
-def _write(source: Source, about: About, notes: Notes, targets: Targets, options: Options) -> None:
+def check_back(path: str, targets: Targets, notes: Notes, options: Options) -> None:
+    """Read what was written and compare it with what it was made of, entry by entry.
+
+    Lone surrogates and numbers that I-JSON does not allow count as what they were spelled anew as.
+    """
+    if options.to not in ("asf", "atif") or not targets.written:
+        return
+    written = targets.written[-1]
+    expected = _by_thread(
+        entry for group in open_source(path, format=options.format).groups for entry in group
+    )
+    found = _by_thread(stores.read(written).entries)
+    for thread, told in expected.items():
+        others = found.get(thread, [])
+        for number, entry in enumerate(told):
+            if number >= len(others) or others[number] != entry:
+                notes.add(
+                    "check-failed", None, f"entry {number + 1} of {thread or 'the main thread'}: {entry}"
+                )
+                break
+    if options.to == "asf":
+        for wrong in verify_file(written):
+            notes.add("check-failed", None, f"line {wrong.line}: {wrong.rule}: {wrong.message}")
+
+
+def _by_thread(entries: Iterable[Entry]) -> dict[str | None, list[dict[str, Any]]]:
+    found: dict[str | None, list[dict[str, Any]]] = {}
+    for entry in entries:
+        found.setdefault(main_thread(entry), []).append(normalised(facts.to_json(entry))[0])
+    return found
+
+
+def _refuse_losses(report: Report, options: Options) -> None:
+    """In strict mode, raise NotExact for what the reader itself had to leave."""
+    for note in report.notes if options.strict else ():
+        if note.kind in (Kind.DROPPED, Kind.DAMAGED):
+            raise NotExact(f"{note.code}: {note.example}", where=note.where)
+
+
+def _write(source: Source, about: About, notes: Notes, targets: Targets, options: Options) -> int:
+    """Write a session; gives how many records it had."""
+    _refuse_losses(source.report, options)
     module, _, attribute = WRITERS[options.to].partition(":")
     make: Make = getattr(importlib.import_module(module), attribute)
     if options.to == "events":
         make = partial(make, projection=source.projection)
     writer = make(about, notes, targets)
+    records = 0
     try:
-        for group in source.groups:
+        for records, group in enumerate(source.groups, 1):  # noqa: B007 - the count is what is given
             writer.take(group)
+        _refuse_losses(source.report, options)
         writer.close()
     finally:
         writer.discard()
+    return records + source.report.count("silent-record")
 
 
 def _named(source: Source, notes: Notes, attempt: int) -> About:

@@ -73,8 +73,14 @@ class AsfWriter:
         """Put all files into place, the subagents' first."""
         for each in reversed(self._threads.values()):
             each.finish()
+        try:
+            for each in reversed(self._threads.values()):
+                each.file.commit()
+        except BaseException:
+            for each in self._threads.values():
+                each.file.withdraw()
+            raise
         for each in reversed(self._threads.values()):
-            each.file.commit()
             self._place.keep(each.file)
 
     def discard(self) -> None:

@@ -70,7 +70,8 @@ class _Check:
         values = [
             self._value(number, line, is_last=number == len(lines)) for number, line in enumerate(lines, 1)
         ]
-        self._header(values[0] if values else None)
+        if not self._header(values[0] if values else None):
+            return self.found
         for number, value in enumerate(values[1:], 2):
             if value is not None:
                 self._entry(number, value)
@@ -100,10 +101,11 @@ class _Check:
         self.add(number, "broken-line", "not a JSON object")
         return None
 
-    def _header(self, header: dict[str, Any] | None) -> None:
+    def _header(self, header: dict[str, Any] | None) -> bool:
+        """Check the header; without one nothing else is worth a word."""
         if header is None or header.get("type") != "session":
             self.add(1, "header", "the first line is no session header")
-            return
+            return False
         self.header = header
         for name in ("format", "id", "created_at", "payload"):
             if not isinstance(header.get(name), str) or not header[name]:
@@ -118,6 +120,7 @@ class _Check:
         records = header.get("records", [])
         if not isinstance(records, list) or any(each not in _RECORDS for each in records):
             self.add(1, "records", f"records names what is no record type: {records}")
+        return True
 
     def _version(self, told: Any) -> None:
         found = _FORMAT.fullmatch(told) if isinstance(told, str) else None
@@ -146,7 +149,7 @@ class _Check:
         parent = self._parent(number, value.get("parent"))
         if "parents" in value:
             self._parents(number, value)
-        if str(value.get("id")) in self.tree.nodes:
+        if "id" in value and str(value["id"]) in self.tree.nodes:
             self.add(number, "repeated-id", f"{value.get('id')} stands twice", "warning")
         self.tree.add(number, value, parent)
 

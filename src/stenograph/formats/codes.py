@@ -111,6 +111,7 @@ CODES: dict[str, Code] = {
         "A file breaks off or cannot be parsed; what is whole is converted.",
         "no value at byte 40",
     ),
+    "not-read": Code(Kind.DAMAGED, "A session in a folder could not be read at all.", "cannot be read"),
     "check-failed": Code(
         Kind.DAMAGED, "What was written does not read back as what was read; this is our fault.", "entry 17"
     ),

@@ -32,6 +32,9 @@ class OutFile(Protocol):
     def discard(self) -> None:
         """Take it away, unless it is in place."""
 
+    def withdraw(self) -> None:
+        """Take it away even from its place, when it was put there just now."""
+
 
 class Discarded:
     """Takes everything in vain, for a report alone."""
@@ -49,6 +52,9 @@ class Discarded:
     def discard(self) -> None:
         """There is nothing to take away."""
 
+    def withdraw(self) -> None:
+        """There is nothing to take away."""
+
 
 class NewFile:
     """A file being written under a temporary name beside its own.
@@ -64,6 +70,7 @@ class NewFile:
         self._temporary = f"{path}.tmp"
         self._parts: list[bytes] = []
         self._held = 0
+        self._is_new = False
         with _refused(path):
             os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
             self._file = _exclusive(self._temporary)
@@ -102,6 +109,13 @@ class NewFile:
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
+    def withdraw(self) -> None:
+        """Take the file away again, when `commit` has put it into place."""
+        if self._is_new:
+            self._is_new = False
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+
     def __enter__(self) -> NewFile:
         return self
 
@@ -118,6 +132,7 @@ class NewFile:
             if _is_equal(self._temporary, self.path):
                 return False
             raise Taken(f"{self.path} exists and is another session or an older state of this one") from None
+        self._is_new = True
         folder = os.open(os.path.dirname(self.path) or os.curdir, os.O_RDONLY)
         with contextlib.suppress(OSError):  # not every file system syncs folders
             os.fsync(folder)
