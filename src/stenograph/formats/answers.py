@@ -12,9 +12,24 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from stenograph.event import Tokens
-from stenograph.model import Ended, Entry, Prompted, Reply, Said, Spent, Thought, ToolCalled, ToolReturned
+from stenograph.model import (
+    Ended,
+    Entry,
+    Noticed,
+    Prompted,
+    Reply,
+    Said,
+    Spent,
+    Thought,
+    ToolCalled,
+    ToolReturned,
+)
 
 Told: TypeAlias = Said | Thought | ToolCalled
+
+
+_BETWEEN = ("summary", "truncation", "left_out")
+"""Housekeeping that stands between one call of the model and the next."""
 
 
 class Answer(msgspec.Struct, eq=False):
@@ -68,7 +83,8 @@ class Answers:
             return Turn() if isinstance(entry, Said) and entry.fault else self._told(entry)
         if isinstance(entry, Spent):
             return Turn(paid=self._spent(entry))
-        if isinstance(entry, Prompted | ToolReturned):
+        is_turn = isinstance(entry, Noticed) and entry.kind in _BETWEEN
+        if is_turn or isinstance(entry, Prompted | ToolReturned):
             done, self.open = self.open, None
             return Turn(done=done)
         return self.close() if isinstance(entry, Ended) else Turn()

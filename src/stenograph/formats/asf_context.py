@@ -23,6 +23,7 @@ class Context:
         self._omitted: dict[str, None] = {}
         self._folded: set[str] = set()  # lines that a summary stands for
         self.uses_omit = False
+        self.orphans: list[str] = []  # calls that stay although their results are left out
 
     def note(self, entry: Entry, line: str) -> None:
         """An entry stands in a line."""
@@ -51,6 +52,9 @@ class Context:
         for line, call in self._results:
             if self._callers.get(call) in out:
                 out.add(line)
+        self.orphans = [
+            call for line, call in self._results if line in out and self._callers.get(call, line) not in out
+        ]
         order = [line for lines in self._lines.values() for line in lines if line in out]
         self._omit(dict.fromkeys(order))
         return found

@@ -114,10 +114,15 @@ class SessionWriter:
                 self._started(entry, said, extra)
             case Noticed(kind="summary"):
                 self._summary(entry, said, extra)
+            case Noticed(kind="truncation"):
+                item = asf_items.message("user", asf_items.texts(entry.record))
+                self.context.note(entry, self._put("item", {"item": item, **extra}, [said]))
             case Noticed(kind="left_out"):
                 self._fact(entry, said, extra)
                 if self.context.leave_out(entry.record) == 0:
                     self.notes.add("left-out-unknown", entry, str(entry.record))
+                for call in self.context.orphans:
+                    self.notes.add("stand-in", entry, call)
             case Noticed(kind="child", record={"id": str(child)}):
                 session = session_id(self.agent, child)
                 self._put("link", {"rel": "subsession", "session": session, **extra}, [said])

@@ -97,6 +97,11 @@ CODES: dict[str, Code] = {
         "An edit of what later requests send is kept as a record, but the format cannot put it into force.",
         "message 3, block 0",
     ),
+    "stand-in": Code(
+        Kind.DROPPED,
+        "A call stays in requests whose result was left out; what was sent in its place is not written.",
+        "call_1",
+    ),
     "left-out-unknown": Code(
         Kind.DROPPED, "A range was left out of requests whose messages are not stored.", "2 to 57"
     ),
