@@ -29,6 +29,8 @@ from stenograph.targets import Targets
 Target: TypeAlias = Literal["asf", "atif", "events", "markdown"]
 Make: TypeAlias = Callable[..., Writer]
 
+_COMPARED = 50  # levels of nesting that are compared
+
 WRITERS = {
     "asf": "stenograph.formats.asf:AsfWriter",
     "atif": "stenograph.formats.atif:AtifWriter",
@@ -133,7 +135,8 @@ def convert_one(path: str, targets: Targets, report: Conversion, options: Option
 def check_back(path: str, targets: Targets, notes: Notes, options: Options) -> None:
     """Read what was written and compare it with what it was made of, entry by entry.
 
-    Lone surrogates and numbers that I-JSON does not allow count as what they were spelled anew as.
+    Lone surrogates and numbers that I-JSON does not allow count as what they were spelled anew as; what is
+    nested more than 50 levels deep is not compared.
     """
     if options.to not in ("asf", "atif") or not targets.written:
         return
@@ -158,8 +161,20 @@ def check_back(path: str, targets: Targets, notes: Notes, options: Options) -> N
 def _by_thread(entries: Iterable[Entry]) -> dict[str | None, list[dict[str, Any]]]:
     found: dict[str | None, list[dict[str, Any]]] = {}
     for entry in entries:
-        found.setdefault(main_thread(entry), []).append(normalised(facts.to_json(entry))[0])
+        told = _shallow(facts.to_json(entry), _COMPARED)
+        found.setdefault(main_thread(entry), []).append(normalised(told)[0])
     return found
+
+
+def _shallow(value: Any, depth: int) -> Any:
+    """A value down to a depth: what is nested deeper may have become text."""
+    if not isinstance(value, dict | list):
+        return value
+    if not depth:
+        return None
+    if isinstance(value, dict):
+        return {name: _shallow(member, depth - 1) for name, member in value.items()}
+    return [_shallow(each, depth - 1) for each in value]
 
 
 def _refuse_losses(report: Report, options: Options) -> None:

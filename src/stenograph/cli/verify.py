@@ -13,7 +13,7 @@ from stenograph.formats.asf_verify import verify_file
 _EXAMPLES = """\b
 Examples:
   steno verify session.asf.jsonl
-  steno verify session.asf.jsonl --json
+  steno convert run.jsonl -o sessions --to asf && steno verify sessions/*/*.jsonl
 
 \b
 Exit codes:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from stenograph import __version__, jsonio
+from stenograph import jsonio
 from stenograph.formats.asf_write import SessionWriter
 from stenograph.formats.codes import Notes
 from stenograph.formats.moments import for_name
@@ -19,6 +19,9 @@ from stenograph.formats.sink import OutFile
 from stenograph.model import Entry
 
 PAYLOAD = "openresponses/2026-04-24"
+MAPPING = "1"
+"""The version of this mapping, not of the package: another release that maps alike gives the same bytes."""
+
 LOWEST, WITH_OMIT = "agentsession/0.5", "agentsession/0.11"
 
 
@@ -40,7 +43,7 @@ def header_line(about: About, *, minor: str = LOWEST, call: str | None = None) -
         "id": about.id,
         "created_at": about.created_at,
         "payload": PAYLOAD,
-        "harness": {"name": "stenograph", "version": __version__},
+        "harness": {"name": "stenograph", "version": MAPPING},
     }
     known = {"cwd": about.cwd, "parent_session": about.parent, "spawned_by": call}
     header |= {name: value for name, value in known.items() if value}

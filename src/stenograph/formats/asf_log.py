@@ -66,6 +66,25 @@ def normalised(body: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, str
     return found, sorted(changes, key=lambda change: change["at"])
 
 
+def without_surrogates(value: Any, at: str = "") -> tuple[Any, str | None]:
+    """A value whose strings are all valid, and a pointer to the first that was not."""
+    changes: list[dict[str, str]] = []
+    match value:
+        case str():
+            return _text(value, at, changes), changes[0]["at"] if changes else None
+        case dict():
+            pairs = [
+                (_text(name, at, changes), without_surrogates(member, f"{at}/{_escaped(name)}"))
+                for name, member in value.items()
+            ]
+            first = next((found for _, (_, found) in pairs if found is not None), None)
+            return {name: member for name, (member, _) in pairs}, changes[0]["at"] if changes else first
+        case list() | tuple():
+            parts = [without_surrogates(each, f"{at}/{number}") for number, each in enumerate(value)]
+            return [part for part, _ in parts], next((found for _, found in parts if found is not None), None)
+    return value, None
+
+
 def _clean(value: Any, at: str, changes: list[dict[str, str]], depth: int) -> Any:
     match value:
         case str():

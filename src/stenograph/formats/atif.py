@@ -14,7 +14,7 @@ from typing import IO, Any
 from stenograph import jsonio
 from stenograph.formats import facts, leftovers
 from stenograph.formats.answers import Answers
-from stenograph.formats.asf_log import normalised
+from stenograph.formats.asf_log import normalised, without_surrogates
 from stenograph.formats.atif_step import Step, Sums
 from stenograph.formats.codes import Notes
 from stenograph.formats.run import About, Callers, Place, child_id, main_thread
@@ -275,9 +275,9 @@ class Trajectory:
     def _emit(self, step: Step) -> None:
         self._write(b"," if self._steps else b'"steps":[')
         self._steps += 1
-        data, changes = _dumped(step.to_json(self._steps, self._model))
-        if changes:
-            self._notes.add("normalised", None, changes)
+        data, changed = _dumped(step.to_json(self._steps, self._model))
+        if changed is not None:
+            self._notes.add("normalised", None, changed)
         self._write(data)
 
 
@@ -286,10 +286,14 @@ def _head(about: About, name: str) -> bytes:
     return jsonio.dumps(members)[1:-1]
 
 
-def _dumped(value: dict[str, Any]) -> tuple[bytes, str]:
+def _dumped(value: dict[str, Any]) -> tuple[bytes, str | None]:
     """JSON without lone surrogates, and where one was changed."""
     data = jsonio.dumps(value)
     if b"\\ud" not in data:
-        return data, ""
-    found, changes = normalised(value)
-    return jsonio.dumps(found), changes[0]["at"] if changes else ""
+        return data, None
+    try:
+        found, changed = without_surrogates(value)
+    except RecursionError:
+        found, changes = normalised(value)
+        changed = changes[0]["at"]
+    return jsonio.dumps(found), changed

@@ -86,7 +86,9 @@ def difference(told: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
     A text that is a part of the known one becomes `text_at`, its begin and end in characters.
     """
-    kept = {name: value for name, value in told.items() if name not in known or known[name] != value}
+    kept = {
+        name: value for name, value in told.items() if name not in known or not is_same(known[name], value)
+    }
     text, whole = kept.get("text"), known.get("text")
     if isinstance(text, str) and isinstance(whole, str) and (at := whole.find(text)) >= 0:
         del kept["text"]
@@ -95,6 +97,14 @@ def difference(told: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     if gone or "entry" in kept:  # which also tells a difference from a whole entry
         kept["without"] = gone
     return kept
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; those nested too deep to tell count as different."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False
 
 
 def restored(kept: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from stenograph import jsonio
+from stenograph.formats.facts import is_same
 from stenograph.model import NO_PART, Entry, Noticed, ToolReturned, Unread
 
 _KNOWN_TYPES = frozenset(("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image"))
@@ -117,4 +118,4 @@ def _is_held(name: str, member: Any, held: list[Any]) -> bool:
         return True
     if isinstance(member, bool):
         return any(member is each for each in held)
-    return any(type(member) is type(each) and member == each for each in held)
+    return any(type(member) is type(each) and is_same(member, each) for each in held)
