@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -19,10 +20,19 @@ from stenograph.salvage import ANY, Shape, Span, scan, skip_space
 Bytes: TypeAlias = msgspec.Raw | bytes
 T = TypeVar("T")
 
+_SHORT = 24  # bytes
 _COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
 
 _read_object = jsonio.decoder(dict[str, msgspec.Raw]).decode
 _read_array = jsonio.decoder(list[msgspec.Raw]).decode
+
+
+def _value(data: bytes) -> Any:
+    """A member's value; short strings and numbers, which are the same again and again, are remembered."""
+    return _short(data) if len(data) <= _SHORT and data[0] not in b"[{" else jsonio.loads(data)
+
+
+_short = lru_cache(maxsize=4096)(jsonio.loads)
 
 
 class Node:
@@ -114,8 +124,9 @@ class Object(Node):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
-        cell = self.cells.get(name)
-        return default if cell is None else jsonio.loads(bytes(cell))
+        known = self._known
+        cell = (self.cells if known is None else known).get(name)
+        return default if cell is None else _value(bytes(cell))
 
     def __getitem__(self, name: str) -> Any:
         return jsonio.loads(bytes(self.cells[name]))

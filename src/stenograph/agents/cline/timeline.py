@@ -208,12 +208,13 @@ def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Ent
     elif not is_kept and (entry := _alone(message, is_first=is_first)):
         yield entry
     else:
-        record = {name: message.get(name) for name in message.cells}
+        raw = message.raw
+        record = jsonio.loads(raw)
         tree = record.get(_TREES[kind]) if kind in _TREES else None
         yield Noticed(
             kind=f"{message.type}/{kind}",
             record=record,
-            raw=Part(message.raw),
+            raw=Part(raw),
             tree=tree if isinstance(tree, str) and tree else None,
         )
         condense = message.context_condense

@@ -239,7 +239,8 @@ class UIMessage(Object):
     @property
     def kind(self) -> str:
         """The ask or the say, whichever `type` names."""
-        return {"ask": self.ask, "say": self.say}.get(self.type, "")
+        told = self.type
+        return self.say if told == "say" else self.ask if told == "ask" else ""
 
     @property
     def time(self) -> datetime | None:
