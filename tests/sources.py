@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stenograph.formats import facts
-from stenograph.formats.run import main_thread
+from stenograph.interchange import facts
+from stenograph.interchange.run import main_thread
 from stenograph.model import Entry
 from stenograph.sessions import open_source
 from taskdirs import DATA, TASKDIRS, task_path

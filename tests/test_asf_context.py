@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stenograph import Report, convert, read
-from stenograph.formats.asf_verify import verify_file
+from stenograph.interchange.asf_verify import verify_file
 from stenograph.model import Sent
 
 Json = dict[str, Any]

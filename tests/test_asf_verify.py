@@ -10,7 +10,7 @@ import pytest
 import rfc8785
 
 from stenograph import ReadError
-from stenograph.formats.asf_verify import Violation, verify, verify_file
+from stenograph.interchange.asf_verify import Violation, verify, verify_file
 
 Json = dict[str, Any]
 TS = "2026-09-17T12:00:00Z"
@@ -47,7 +47,7 @@ class File:
         self.lines: list[Json] = []
         self.add("config", model="m")
 
-    def add(self, kind: str, /, *, below: str | None | bool = True, ts: str = TS, **body: Any) -> str:
+    def add(self, kind: str, /, *, below: str | bool | None = True, ts: str = TS, **body: Any) -> str:
         parent = (self.lines[-1]["id"] if self.lines else None) if below is True else below
         envelope: Json = {"type": kind, "parent": parent, "ts": ts}
         if "parents" in body:

@@ -11,8 +11,8 @@ from atif import Trajectory
 
 from sources import entries_of, sources, told
 from stenograph import convert, read
-from stenograph.formats.asf_verify import verify_file
-from stenograph.formats.codes import CODES
+from stenograph.interchange.asf_verify import verify_file
+from stenograph.interchange.codes import CODES
 from stenograph.model import Ended, Entry, Prompted, Said, Spent, ToolCalled, Unread
 
 SOURCES = sources()

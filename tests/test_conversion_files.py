@@ -15,8 +15,8 @@ from command import CLINE, PLAIN, STENO, TOOLS, steno
 from sources import sources
 from stenograph import NotRecognized, ReadError, UnknownFormat, convert, read
 from stenograph.errors import NotExact, UsageError, WriteError
-from stenograph.formats import sink
-from stenograph.formats.codes import CODES
+from stenograph.interchange import sink
+from stenograph.interchange.codes import CODES
 
 SUBAGENT = sources()["agent_foreground/claude"]
 TARGETS = ("asf", "atif", "events", "markdown")
@@ -90,7 +90,7 @@ def test_when_the_last_of_several_files_fails_none_stays(
 
 def test_a_killed_run_leaves_no_file_that_looks_whole(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from stenograph.formats.sink import NewFile\n"
+        "import os, sys; from stenograph.interchange.sink import NewFile\n"
         "file = NewFile(sys.argv[1]); file.write(b'x' * 3_000_000); os._exit(9)"
     )
     target = tmp_path / "a.jsonl"
@@ -183,12 +183,11 @@ def test_wrong_calls(
 @pytest.mark.parametrize("depth", [1, 90, 150, 960, 100_000])
 def test_what_i_json_does_not_allow_is_spelled_anew_and_checks(depth: int, tmp_path: Path) -> None:
     odd = '{"n": 9007199254740993, "big": 1e400, "s": "\\ud800", "deep": ' + "[" * depth + "]" * depth + "}"
-    record = (
-        '{"type":"assistant","session_id":"s","timestamp":"2026-01-01T00:00:00.120Z","message":{"id":"m",'
-        '"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Odd","input":%s}]}}\n' % odd
-    )
+    head = '{"type":"assistant","session_id":"s","timestamp":"2026-01-01T00:00:00.120Z","message":{"id":"m",'
+    block = '"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Odd","input":' + odd
+    record = head + block + "}]}}\n"
     source = tmp_path / "odd.jsonl"
-    unknown = '{"type":"news","session_id":"s","value":%s}\n' % odd
+    unknown = '{"type":"news","session_id":"s","value":' + odd + "}\n"
     source.write_text(PLAIN.read_text() + record + unknown)
     for to in ("asf", "atif"):
         report = convert(source, tmp_path / to, to=to, check=True)
@@ -229,3 +228,9 @@ def test_fail_on_gives_3_and_verify_1(tmp_path: Path) -> None:
     assert done.code == 1
     assert json.loads(done.out.splitlines()[0])["rule"] == "hash"
     assert "no such file" in done.err
+
+
+def test_the_list_of_formats_is_still_a_function() -> None:
+    code = "import stenograph, stenograph.conversion as c; c.convert; print(len(stenograph.formats()) > 1)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    assert done.stdout == b"True\n"

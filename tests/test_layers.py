@@ -15,7 +15,7 @@ LAYERS = [
     {"reader", "store", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_wrappers", "bus"},
-    {"agents", "formats"},
+    {"agents", "interchange"},
     {"registry", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}
     | {"conversion", "sessions", "targets", "run", "follow", "prices", "compare", "redact"},

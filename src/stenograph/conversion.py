@@ -15,12 +15,12 @@ import msgspec
 
 from stenograph import stores
 from stenograph.errors import NotExact, Place, ReadError, UnknownFormat, UsageError, WriteError
-from stenograph.formats import facts
-from stenograph.formats.asf_log import normalised
-from stenograph.formats.asf_verify import verify_file
-from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Writer, child_id, main_thread
-from stenograph.formats.sink import Taken
+from stenograph.interchange import facts
+from stenograph.interchange.asf_log import normalised
+from stenograph.interchange.asf_verify import verify_file
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.run import About, Writer, child_id, main_thread
+from stenograph.interchange.sink import Taken
 from stenograph.model import Entry
 from stenograph.notes import Kind, Report
 from stenograph.sessions import Source, find_sources, open_source
@@ -32,10 +32,10 @@ Make: TypeAlias = Callable[..., Writer]
 _COMPARED = 50  # levels of nesting that are compared
 
 WRITERS = {
-    "asf": "stenograph.formats.asf:AsfWriter",
-    "atif": "stenograph.formats.atif:AtifWriter",
-    "events": "stenograph.formats.events:EventsWriter",
-    "markdown": "stenograph.formats.markdown:MarkdownWriter",
+    "asf": "stenograph.interchange.asf:AsfWriter",
+    "atif": "stenograph.interchange.atif:AtifWriter",
+    "events": "stenograph.interchange.events:EventsWriter",
+    "markdown": "stenograph.interchange.markdown:MarkdownWriter",
 }
 """Targets by name, and what writes them."""
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from stenograph import registry, stores, streams
 from stenograph.errors import NotRecognized, ReadError
-from stenograph.formats.leftovers import units
-from stenograph.formats.moments import EPOCH, spelled
-from stenograph.formats.run import About, session_id
+from stenograph.interchange.leftovers import units
+from stenograph.interchange.moments import EPOCH, spelled
+from stenograph.interchange.run import About, session_id
 from stenograph.model import Entry, Session, Started
 from stenograph.notes import Report
 from stenograph.projection import Projection

@@ -19,8 +19,8 @@ STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
     "cline-task": "stenograph.agents.cline.task:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
-    "asf": "stenograph.formats.asf_read:AsfStore",
-    "atif": "stenograph.formats.atif_read:AtifStore",
+    "asf": "stenograph.interchange.asf_read:AsfStore",
+    "atif": "stenograph.interchange.atif_read:AtifStore",
 }
 """Stores by the name of their format. A path that two could hold is told by what is read."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from stenograph.formats.asf import store_path
-from stenograph.formats.moments import for_name
-from stenograph.formats.run import About
-from stenograph.formats.sink import Discarded, NewFile, OutFile, Taken
+from stenograph.interchange.asf import store_path
+from stenograph.interchange.moments import for_name
+from stenograph.interchange.run import About
+from stenograph.interchange.sink import Discarded, NewFile, OutFile, Taken
 
 SUFFIXES = {"asf": ".jsonl", "atif": ".json", "events": ".jsonl", "markdown": ".md"}
 """The targets by name, and what their files end with."""

@@ -8,7 +8,7 @@ from stenograph import jsonio
 from stenograph.cli.main import complain
 from stenograph.cli.terminal import clean
 from stenograph.errors import ReadError
-from stenograph.formats.asf_verify import verify_file
+from stenograph.interchange.asf_verify import verify_file
 
 _EXAMPLES = """\b
 Examples:

@@ -15,8 +15,8 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError
 from stenograph.event import Tokens
-from stenograph.formats import facts
-from stenograph.formats.asf_write import COST, ENTRIES, REPLY, read_item
+from stenograph.interchange import facts
+from stenograph.interchange.asf_write import COST, ENTRIES, REPLY, read_item
 from stenograph.model import (
     Ended,
     Entry,

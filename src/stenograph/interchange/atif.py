@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from stenograph import jsonio
-from stenograph.formats import facts, leftovers
-from stenograph.formats.answers import Answers
-from stenograph.formats.asf_log import normalised, without_surrogates
-from stenograph.formats.atif_step import Step, Sums
-from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Callers, Place, child_id, main_thread
+from stenograph.interchange import facts, leftovers
+from stenograph.interchange.answers import Answers
+from stenograph.interchange.asf_log import normalised, without_surrogates
+from stenograph.interchange.atif_step import Step, Sums
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.run import About, Callers, Place, child_id, main_thread
 from stenograph.model import Entry, Noticed, Prompted, Said, Spent, Started, Thought, ToolCalled, ToolReturned
 
 VERSION = "ATIF-v1.8"
@@ -124,7 +124,7 @@ class Trajectory:
                 self._one(entry, each, whole)
         rest = None if record is None else leftovers.beside(record, group, told)
         if rest is not None:
-            self._notes.add("record-beside", group[0], ", ".join(rest) if isinstance(rest, dict) else "")
+            self._notes.add("record-beside", group[0], leftovers.named(rest))
             (self._open or self._facts).records.append(rest)
 
     def spawned(self, call: str, child: Trajectory) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from stenograph import jsonio
-from stenograph.formats import asf_items, facts
-from stenograph.formats.answers import Answer
-from stenograph.formats.codes import Notes
-from stenograph.formats.moments import spelled
+from stenograph.interchange import asf_items, facts
+from stenograph.interchange.answers import Answer
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.moments import spelled
 from stenograph.model import Entry, Noticed, Prompted, Said, Spent, Thought, ToolCalled, ToolReturned
 
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")

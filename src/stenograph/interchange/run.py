@@ -9,8 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from stenograph.formats.moments import EPOCH
-from stenograph.formats.sink import OutFile
+from stenograph.interchange.moments import EPOCH
+from stenograph.interchange.sink import OutFile
 from stenograph.model import Entry, ToolCalled, ToolReturned
 
 _REMEMBERED = 10_000

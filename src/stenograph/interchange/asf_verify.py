@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 from stenograph import jsonio
 from stenograph.errors import ReadError
-from stenograph.formats import asf_rules
-from stenograph.formats.asf_log import content_hash, envelope_hash
-from stenograph.formats.asf_tree import Node, Tree
-from stenograph.formats.moments import is_spelled, spelled
+from stenograph.interchange import asf_rules
+from stenograph.interchange.asf_log import content_hash, envelope_hash
+from stenograph.interchange.asf_tree import Node, Tree
+from stenograph.interchange.moments import is_spelled, spelled
 
 ENVELOPE = ("id", "type", "parent", "parents", "ts")
 _FORMAT = re.compile(r"agentsession/(\d+)\.(\d+)")

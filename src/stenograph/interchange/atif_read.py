@@ -12,8 +12,8 @@ from typing import Any
 from stenograph import jsonio
 from stenograph.errors import ReadError
 from stenograph.event import Tokens
-from stenograph.formats import facts
-from stenograph.formats.atif_step import from_image, from_part
+from stenograph.interchange import facts
+from stenograph.interchange.atif_step import from_image, from_part
 from stenograph.model import (
     Entry,
     Noticed,

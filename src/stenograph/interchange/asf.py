@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from stenograph import jsonio
-from stenograph.formats.asf_write import SessionWriter
-from stenograph.formats.codes import Notes
-from stenograph.formats.moments import for_name
-from stenograph.formats.run import About, Callers, Place, child_id, main_thread
-from stenograph.formats.sink import OutFile
+from stenograph.interchange.asf_write import SessionWriter
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.moments import for_name
+from stenograph.interchange.run import About, Callers, Place, child_id, main_thread
+from stenograph.interchange.sink import OutFile
 from stenograph.model import Entry
 
 PAYLOAD = "openresponses/2026-04-24"

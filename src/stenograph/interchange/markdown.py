@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stenograph import jsonio
-from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Place, main_thread
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.run import About, Place, main_thread
 from stenograph.model import (
     Ended,
     Entry,

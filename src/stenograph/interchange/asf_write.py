@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stenograph.formats import asf_items, facts, leftovers
-from stenograph.formats.answers import Answer, Answers
-from stenograph.formats.asf_context import Context
-from stenograph.formats.asf_log import Log
-from stenograph.formats.codes import Notes
-from stenograph.formats.moments import EPOCH, spelled
-from stenograph.formats.run import session_id
+from stenograph.interchange import asf_items, facts, leftovers
+from stenograph.interchange.answers import Answer, Answers
+from stenograph.interchange.asf_context import Context
+from stenograph.interchange.asf_log import Log
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.moments import EPOCH, spelled
+from stenograph.interchange.run import session_id
 from stenograph.model import (
     Entry,
     Noticed,
@@ -72,9 +72,7 @@ class SessionWriter:
             if record is not None and number == len(blocks) - 1:
                 rest = leftovers.beside(record, group, told)
                 if rest is not None:
-                    self.notes.add(
-                        "record-beside", entries[0], ", ".join(rest) if isinstance(rest, dict) else ""
-                    )
+                    self.notes.add("record-beside", entries[0], leftovers.named(rest))
             self._block(entries, said, text, rest)
 
     def link(self, session: str, call: str | None) -> None:

@@ -7,11 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from stenograph import jsonio
-from stenograph.formats.facts import is_same
+from stenograph.interchange.facts import is_same
 from stenograph.model import NO_PART, Entry, Noticed, ToolReturned, Unread
 
 _KNOWN_TYPES = frozenset(("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image"))
 _ABSENT = object()
+_NAMED = 4
 
 
 def units(entries: Iterator[Entry] | Sequence[Entry]) -> Iterator[list[Entry]]:
@@ -78,6 +79,12 @@ def beside(record: Any, group: Sequence[Entry], told: Sequence[dict[str, Any]]) 
         if isinstance(entry, ToolReturned) and entry.details.data is entry.source.data:
             record = _without(record, entry.details.path, held)
     return record if record is not _ABSENT and record else None
+
+
+def named(rest: Any) -> str:
+    """A few words on what remained: the names of its first members."""
+    names = list(rest) if isinstance(rest, dict) else []
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _is_whole(entry: Entry) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
 from stenograph import jsonio
-from stenograph.formats.asf_log import content_hash
-from stenograph.formats.asf_tree import Node, Tree, request
+from stenograph.interchange.asf_log import content_hash
+from stenograph.interchange.asf_tree import Node, Tree, request
 
 Found: TypeAlias = tuple[int, str, str, Literal["error", "warning"]]
 

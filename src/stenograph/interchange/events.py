@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stenograph.event import Event, encode
-from stenograph.formats.codes import Notes
-from stenograph.formats.run import About, Place
+from stenograph.interchange.codes import Notes
+from stenograph.interchange.run import About, Place
 from stenograph.model import Entry, Noticed, Prompted, Started
 from stenograph.projection import Projection
 
