@@ -75,6 +75,8 @@ class Node:
     def opens(self, byte: bytes) -> bool:
         """Whether the value begins with this byte."""
         view = memoryview(self._raw)
+        if view.nbytes and (first := view[0]) not in b" \t\n\r":
+            return first == byte[0]
         at = skip_space(view, 0)
         return bytes(view[at : at + 1]) == byte
 
@@ -339,7 +341,10 @@ class Member(Generic[T]):
 
     def read(self, owner: Object) -> T:
         """The member's value, or the empty one when it is absent, null or of another JSON type."""
-        value = owner.get(self.name)
+        cell = owner.cells.get(self.name)
+        if cell is None:
+            return self.empty()
+        value = _value(bytes(cell))
         return value if self.fits(value) else self.empty()
 
 

@@ -152,8 +152,9 @@ def _spelled_object(value: dict[str, Any]) -> Any:
     for name, member in value.items():
         if not name.isascii():
             is_wide = is_wide or max(name) > "\ud7ff"
-        if type(member) is str:
-            continue
+        kind = type(member)
+        if kind is str or kind is bool or member is None or (kind is int and -_EXACT < member < _EXACT):
+            continue  # the usual members, without a call
         new = _spelled(member)
         if new is not member:
             changed = changed or dict(value)

@@ -67,8 +67,9 @@ class AsfWriter:
 
     def take(self, group: Sequence[Entry]) -> None:
         """The entries of one record, each to its thread's file."""
-        for thread in dict.fromkeys(main_thread(entry) for entry in group):
-            part = [entry for entry in group if main_thread(entry) == thread]
+        threads = dict.fromkeys(main_thread(entry) for entry in group)
+        for thread in threads:
+            part = group if len(threads) == 1 else [each for each in group if main_thread(each) == thread]
             self._of(thread, part[0]).writer.take(part)
             self._calls.follow(part, thread)
 

@@ -123,6 +123,9 @@ def _reduced(value: Any, held: list[Any]) -> Any:
 def _is_held(name: str, member: Any, held: list[Any]) -> bool:
     if name == "type" and isinstance(member, str) and member in _KNOWN_TYPES:
         return True
-    if isinstance(member, bool):
+    kind = type(member)
+    if kind is str:
+        return member in held  # a string is equal to no value of another type
+    if kind is bool:
         return any(member is each for each in held)
-    return any(type(member) is type(each) and is_same(member, each) for each in held)
+    return any(type(each) is kind and is_same(member, each) for each in held)
