@@ -184,8 +184,12 @@ def compared(stream: Path, rounds: int) -> Iterator[Row]:
     theirs = OUT / "theirs.json"
     subprocess.run([ATIF_MAKE, "convert", planted, "-o", theirs, "-q"], check=True)
     yield _kept("facts kept by atif-make", theirs, facts, is_bound=False)
-    spent = best_cpu([str(ATIF_MAKE), "convert", str(stream), "-o", str(theirs), "-q"], rounds)
+    theirs_command = [str(ATIF_MAKE), "convert", str(stream), "-o", str(theirs), "-q"]
+    spent = best_cpu(theirs_command, rounds)
     yield Row("Claude stream to ATIF by atif-make", f"{size_of(stream) / spent:.0f} MB/s")
+    with subprocess.Popen(theirs_command) as process:
+        _, process.returncode, used = os.wait4(process.pid, 0)
+    yield Row("memory, the same", f"{used.ru_maxrss / 1024:.0f} MB")
 
 
 def _kept(what: str, path: Path, facts: dict[str, str], *, is_bound: bool) -> Row:
