@@ -74,7 +74,7 @@ class Fact(msgspec.Struct, kw_only=True):
     """What every entry has: the place of its record, the thread it belongs to, and what it was made of.
 
     `source` is the record, or the part of it that the entry tells in other words; only stored sessions and
-    readers made with `full=True` set it.
+    readers told to be `in_full` set it.
     """
 
     place: Where = UNPLACED

@@ -7,7 +7,7 @@ yields entries. What no method takes becomes `Unread`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -52,16 +52,21 @@ class Reader:
         methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
         cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
 
-    def __init__(self, *, full: bool = False) -> None:
-        """With `full` every entry has its `source`, and no member is left out for speed."""
+    def __init__(self) -> None:
         self.report = Report()
-        self.is_full = full
+        self.is_full = False
         self.session_id: str | None = None
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
-        self._shapes = {} if full else {kind: shape.decode for kind, shape in self.shapes.items()}
+        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
+
+    def in_full(self) -> Self:
+        """From now on give every entry its `source`, and leave no member out for speed."""
+        self.is_full = True
+        self._shapes = {}
+        return self
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
         """The entries of the records that `data` completes."""

@@ -114,7 +114,7 @@ def _stream(path: str, format: str) -> Source:  # noqa: A002
     head: list[bytes] = []
     if name == "auto":
         name = streams.recognized(parts, head)
-    reader = registry.stream(name)(full=True)
+    reader = registry.stream(name)().in_full()
     groups = units(_flat(_entries(reader, head, parts)))
     held: list[list[Entry]] = []
     for group in groups:

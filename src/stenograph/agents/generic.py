@@ -18,8 +18,8 @@ class GenericStream(Reader):
     agent = "generic"
     command = "any"
 
-    def __init__(self, *, full: bool = False) -> None:
-        super().__init__(full=full)
+    def __init__(self) -> None:
+        super().__init__()
         self._output = Lines()
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:

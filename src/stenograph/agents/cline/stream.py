@@ -61,8 +61,8 @@ class ClineStream(Reader):
     projection = ClineProjection
     dialect = Dialect(types=frozenset(_RECORDS), marks=({"ts": True},))
 
-    def __init__(self, *, full: bool = False) -> None:
-        super().__init__(full=full)
+    def __init__(self) -> None:
+        super().__init__()
         self._subagents: list[str] = []  # the running ones that hook records name
         self._partial: tuple[Any, str, list[Entry]] | None = None  # a say/ask record that may be replaced
 
