@@ -29,7 +29,7 @@ check: $(VENV)/.ready
 laws: $(VENV)/.ready ## the law tests over your own recordings: make laws DATA=folder
 	STENOGRAPH_EXTRA_DATA=$(abspath $(DATA)) $(BIN)/pytest tests/test_laws.py -n auto
 
-expected: $(VENV)/.ready ## write the expected events beside the recordings again; review the diff
+expected: $(VENV)/.ready ## write the expected events and usage beside the recordings again; review the diff
 	$(BIN)/python tests/recordings.py
 
 docs: $(VENV)/.ready ## write help texts, tables and the output of snippets into the documentation again

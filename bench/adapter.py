@@ -1,10 +1,10 @@
-"""Events a second of CPU through the Cline SDK's adapter, projector and hub client translator.
+"""Events a second of CPU through the Cline SDK's adapter, projector, hub client translator and readers.
 
     python bench/adapter.py [FOLDER] [--node PATH/TO/@cline/core]
 
 Runs the recorded vectors round after round; what is timed begins and ends with structs. Reading JSON
-lines into structs and writing them is timed apart. With `--node`, the compiled adapter of that package runs
-the same events under Node.js.
+lines into structs, writing them, and reading recorded layers as normalized events are timed apart. With
+`--node`, the compiled adapter of that package runs the same events under Node.js.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import itertools
 import subprocess
 import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stenograph import jsonio
+from stenograph import EventParser, jsonio
 from stenograph.agents.cline import wire
 from stenograph.agents.cline.adapt import RuntimeEventAdapter
+from stenograph.agents.cline.layers import LAYERS, LayerTranslator
 from stenograph.agents.cline.project import SessionEventProjector
 from stenograph.agents.cline.receive import HubEventTranslator
 from stenograph.agents.cline.runtime import to_runtime_event
@@ -28,6 +30,7 @@ from stenograph.agents.cline.session import to_envelope, to_session_event
 DATA = Path(__file__).parent.parent / "tests" / "data" / "cline-sdk"
 GOAL = 300_000
 SECONDS = 0.5
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 NODE = """
 const { readFileSync } = require("node:fs");
@@ -86,6 +89,22 @@ def rates(folder: Path) -> dict[str, float]:
     }
 
 
+def readings(folder: Path) -> dict[str, float]:
+    """The rate at which each layer's lines become normalized events, over the recorded runs."""
+    lines = itertools.chain.from_iterable(
+        path.read_bytes().splitlines() for path in sorted(folder.glob("layer1_runs*.jsonl"))
+    )
+    runs = [jsonio.loads(line)["layer1"] for line in lines if line]
+    runtime = b"".join(jsonio.dumps(record) + b"\n" for run in runs for record in run)
+    found = {}
+    for layer in LAYERS:
+        translator = LayerTranslator(source="runtime", target=layer)
+        made = [line + b"\n" for line in translator.feed(runtime)]
+        parser = EventParser(f"cline-{layer}", now=lambda: NOON, profile="extended")
+        found[f"cline-{layer}"] = rate(parser.feed, made)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
@@ -94,6 +113,8 @@ def main() -> None:
     for stage, found in rates(arguments.folder).items():
         goal = f"  (goal {GOAL:,})" if stage in ("adapter", "projector") else ""
         print(f"{stage:14} {found:12,.0f} events/s CPU{goal}")
+    for form, found in readings(arguments.folder).items():
+        print(f"{form:14} {found:12,.0f} records/s CPU to events")
     if arguments.node:
         command = [
             "node",

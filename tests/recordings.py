@@ -1,6 +1,6 @@
 """The recordings under tests/data and in the folders of STENOGRAPH_EXTRA_DATA, and what is known of each.
 
-`python tests/recordings.py` writes the expected events beside the recordings again.
+`python tests/recordings.py` writes the expected events and usage beside the recordings again.
 """
 
 from __future__ import annotations
@@ -8,14 +8,37 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from stenograph import Event, EventParser, NotRecognized, detect, encode
+from stenograph import Event, EventParser, NotRecognized, detect, encode, jsonio, usage
+from stenograph.agents.cline.hub import runtime_event
+from stenograph.agents.cline.layers import Layer, LayerTranslator
+from stenograph.agents.cline.session import to_envelope
+from stenograph.jsonio import dumps
+from stenograph.meter import Account
 
 DATA = Path(__file__).parent / "data"
+LAYER_1 = frozenset(
+    {
+        "text",
+        "redacted",
+        "media",
+        "tool_ok",
+        "tools_parallel",
+        "max_tokens",
+        "soft_error",
+        "provider_tool",
+        "error_retried_out",
+        "throw_second_turn",
+        "aborted_in_tool",
+        "max_iterations",
+    }
+)
+"""Runs of the SDK's own runtime with their events kept beside; all of its runs are compared across layers."""
 EXTRA = [Path(name) for name in os.environ.get("STENOGRAPH_EXTRA_DATA", "").split(":") if name]
 PROFILES = ("standard", "extended")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -34,6 +57,10 @@ class Recording:
 
     def expected(self, profile: str) -> Path:
         return self.beside.with_name(f"{self.beside.name}.{profile}.jsonl")
+
+    @property
+    def expected_usage(self) -> Path:
+        return self.beside.with_name(f"{self.beside.name}.usage.jsonl")
 
 
 def recordings() -> list[Recording]:
@@ -58,6 +85,11 @@ def lines(events: list[Event]) -> bytes:
     return b"".join(encode(event) + b"\n" for event in events)
 
 
+def rows(account: Account) -> bytes:
+    """An account's rows as JSON, one on a line."""
+    return b"".join(jsonio.dumps(row) + b"\n" for row in account.rows)
+
+
 def _below(folder: Path) -> Iterator[Recording]:
     for stdout in sorted(folder.rglob("*.stdout.jsonl")):
         found = _recording(stdout, folder)
@@ -65,6 +97,51 @@ def _below(folder: Path) -> Iterator[Recording]:
             yield found
     for wild in sorted(folder.glob("wild/*-stream*.json")) + sorted(folder.glob("wild/cline-json-*.json")):
         yield _wild(wild)
+    yield from layers(folder)
+
+
+def layers(folder: Path) -> Iterator[Recording]:
+    """Runs of the Cline SDK, as each of its layers."""
+    for tapped in sorted(folder.glob("cline-hub/*.live.jsonl")):
+        yield from _tapped(tapped)
+    for runs in sorted(folder.glob("cline-sdk/layer1_runs*.jsonl")):
+        yield from _layer_1(runs)
+
+
+def _tapped(path: Path) -> Iterator[Recording]:
+    """What a hub sent of a run, layers 3 and 2 as its client has them, and the layer 1 that hooks saw."""
+    name = path.name.removesuffix(".live.jsonl")
+    frames = [json.loads(line).get("frame") for line in path.read_text(encoding="utf-8").splitlines()]
+    envelopes = [frame["envelope"] for frame in frames if frame and frame["kind"] == "event"]
+    told = (runtime_event(to_envelope(envelope)) for envelope in envelopes)
+    hub = as_lines(envelopes)
+    yield _layer("hub", name, hub, path.parents[1])
+    yield _layer("core", name, translated(hub, source="hub", target="core"), path.parents[1])
+    yield _layer("agent", name, translated(hub, source="hub", target="agent"), path.parents[1])
+    yield _layer("runtime", name, as_lines(event for event in told if event), path.parents[1])
+
+
+def _layer_1(path: Path) -> Iterator[Recording]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        if run["name"] in LAYER_1:
+            yield _layer("runtime", run["name"], as_lines(run["layer1"]), path.parents[1])
+
+
+def _layer(layer: str, name: str, data: bytes, folder: Path) -> Recording:
+    form, beside = f"cline-{layer}", folder / f"cline-{layer}" / name
+    return Recording(f"{form}/{name}", form, stdout=data, stderr=b"", exit_code=None, beside=beside)
+
+
+def as_lines(records: Iterable[Any]) -> bytes:
+    """Records as JSON lines."""
+    return b"".join(dumps(record) + b"\n" for record in records)
+
+
+def translated(data: bytes, *, source: Layer, target: Layer, session_id: str = "s1") -> bytes:
+    """Events of one layer of the Cline SDK as lines of another's."""
+    translator = LayerTranslator(source=source, target=target, session_id=session_id)
+    return b"".join(line + b"\n" for line in translator.feed(data) + translator.close())
 
 
 def _recording(stdout: Path, folder: Path) -> Recording | None:
@@ -119,4 +196,6 @@ def _wild(path: Path) -> Recording:
 if __name__ == "__main__":
     for each in _below(DATA):
         for kind in PROFILES:
+            each.expected(kind).parent.mkdir(exist_ok=True)
             each.expected(kind).write_bytes(lines(play(each, profile=kind)))
+        each.expected_usage.write_bytes(rows(usage(each.stdout, format=each.format)))

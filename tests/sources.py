@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from stenograph.sessions import open_source
 from taskdirs import DATA, TASKDIRS, task_path
 
 _KEPT = tempfile.TemporaryDirectory(prefix="stenograph-tests-")
+atexit.register(_KEPT.cleanup)  # else the end of the process warns of it
 
 
 @cache

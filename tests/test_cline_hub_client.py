@@ -512,10 +512,10 @@ def test_a_hub_that_falls_silent_is_noticed() -> None:
     async def main() -> None:
         hub = FakeHub()
         with running(hub) as do:
-            async with client(hub, timeout_s=0.2, ping_s=0.1, reconnect_s=0) as watcher:
+            async with client(hub, timeout_s=5, ping_s=0.3, reconnect_s=0) as watcher:
                 waiting = asyncio.create_task(take(watcher.events(), 1))
                 await until(lambda: hub.subscriptions)
-                do(lambda: time.sleep(1))
+                do(lambda: time.sleep(1.5))
                 with pytest.raises(HubError, match="keepalive ping timeout"):
                     await waiting
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -183,6 +184,7 @@ def test_input_is_checked_before_the_tool_is_run() -> None:
         call("read", {"path": 5}, "3"),
         call("read", {"path": "a", "lines": [1, 1.5]}, "4"),
         call("read", [], "5"),
+        call("read", {"path": "a", "lines": [math.inf]}, "6"),
     ]
     outcome = run(Agent(model=Model([*calls, end()], [text("ok"), end()]), tools=tools))
     assert ran == [{"path": "a", "lines": [1, 2.0]}]
@@ -193,6 +195,7 @@ def test_input_is_checked_before_the_tool_is_run() -> None:
         ({"error": f"{prefix}.path must be string"}, True),
         ({"error": f"{prefix}.lines[1] must be integer"}, True),
         ({"error": f"{prefix} must be object"}, True),
+        ({"error": f"{prefix}.lines[0] must be integer"}, True),
     ]
 
 

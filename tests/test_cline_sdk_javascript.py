@@ -39,6 +39,7 @@ def test_what_json_has_no_word_for() -> None:
     assert javascript.stringify([math.nan, math.inf, -math.inf, 10**400]) == "[null,null,null,null]"
     assert javascript.to_string([math.nan, math.inf, -math.inf]) == "NaN,Infinity,-Infinity"
     assert javascript.to_string(UNSET) == "undefined"
+    assert javascript.to_string([10**400, -(10**400)]) == "Infinity,-Infinity"
     with pytest.raises(TypeError):
         javascript.stringify({"a": object()})
 
@@ -53,6 +54,7 @@ def test_depth_does_not_matter() -> None:
         deep = [deep]
     text = javascript.stringify(deep)
     assert text == "[" * 50_000 + "1" + "]" * 50_000
+    assert javascript.to_string([deep, [[]], 2]) == "1,,2"
 
 
 @given(ANY_JSON)

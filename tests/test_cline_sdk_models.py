@@ -290,7 +290,11 @@ def test_anthropic_a_turn_with_thinking_and_tools_and_one_with_words() -> None:
     ("reason", "message", "error_class"),
     [
         ("refusal", "the model refused to answer", "unknown"),
-        ("model_context_window_exceeded", "the context window is full", "context_window_exceeded"),
+        (
+            "model_context_window_exceeded",
+            "The conversation is too long for the model: the context window is full",
+            "context_window_exceeded",
+        ),
     ],
 )
 def test_anthropic_answers_that_are_none(reason: str, message: str, error_class: str) -> None:

@@ -163,7 +163,7 @@ SENTENCES = [
     ("<unread>", r".*Tool call \w+ (?:emitted invalid JSON|has no valid JSON as its input).*"),
     ("<iterations>", r"Agent runtime exceeded maxIterations .*|The run took more than \d+ iterations"),
     ("<tokens>", r"Model reached the maximum output .*|The model came to the limit of output tokens .*"),
-    ("<overflow>", r"The conversation exceeds the model's context window.*|too long"),
+    ("<overflow>", r"The conversation (?:exceeds the model's context window|is too long for).*"),
 ]
 
 

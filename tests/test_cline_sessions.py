@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stenograph.agents.cline.sessionfolders import find_stored
 from stenograph.agents.cline.sessions import (
     Manifest,
     StoredSession,
-    find_stored,
     parse_manifest,
     parse_transcript,
     read_session,

@@ -195,6 +195,37 @@ CASES: dict[str, tuple[bytes, list[tuple[str, Any]], dict[str, int]]] = {
         [("warning", f"{prefix}{ODD.decode()}") for prefix in ("t1: ", "[2] ", "t3: ")] + [WARNED],
         {"text-line": 3},
     ),
+    "a log prefix in brackets": (
+        b"".join(b"[2026-01-01 12:00:0%d] " % second + LIMIT + b"\n" for second in range(4)),
+        [WARNED] * 4,
+        {"log-prefix": 1},
+    ),
+    "a log prefix that is a JSON array": (
+        b"".join(b"[%d] " % number + LIMIT + b"\n" for number in (9, 10, 11)),
+        [WARNED] * 3,
+        {"log-prefix": 1},
+    ),
+    "a log prefix with an object in it": (
+        b"".join(b't%d {"a":%d} ' % (number, number) + LIMIT + b"\n" for number in (9, 10, 11)),
+        [WARNED] * 3,
+        {"log-prefix": 1},
+    ),
+    "records glued together behind a log prefix": (
+        b"".join(b"t%d: " % number + LIMIT + SAID + b"\n" for number in (1, 2, 3)) + b"t4: " + ODD + LIMIT,
+        [*([WARNED, HELLO] * 3), ("unknown", {"type": "later", "n": 1}), WARNED],
+        {"log-prefix": 1, "glued-records": 4, "unknown-record": 1},
+    ),
+    "a log prefix in colour, behind a byte-order mark": (
+        b"\xef\xbb\xbf"
+        + b"".join(b"\x1b[2mt%d \x1b[32mINFO\x1b[0m " % day + LIMIT + b"\x1b[0m\n" for day in range(3)),
+        [WARNED] * 3,
+        {"byte-order-mark": 1, "terminal-escapes": 3, "log-prefix": 1},
+    ),
+    "torn records on lines that may have been an array": (
+        b'[\n{"a":1,' + LIMIT + b'\n{"b":2,' + LIMIT + b"\n?\n",
+        [("warning", "["), WARNED, ("warning", '{"a":1,'), WARNED, ("warning", '{"b":2,'), ("warning", "?")],
+        {"text-line": 2, "torn-record": 2},
+    ),
     "invalid UTF-8": (
         b'{"type":"later","s":"a\xffb"}\n\xfe\xfe\n',
         [("unknown", {"type": "later", "s": "a\ufffdb"}), ("warning", "\ufffd\ufffd")],

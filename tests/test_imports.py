@@ -6,7 +6,7 @@ import sys
 import stenograph
 
 PUBLIC = ["Error", "Event", "EventParser", "NotRecognized", "ReadError", "Report", "UnknownFormat"]
-PUBLIC += ["Session", "convert", "detect", "encode", "events", "find", "formats", "read"]
+PUBLIC += ["Session", "convert", "detect", "encode", "events", "find", "formats", "read", "usage"]
 OPTIONAL = {
     "rich",
     "websockets",

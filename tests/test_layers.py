@@ -11,12 +11,13 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 
 LAYERS = [
     {"errors", "notes"},
-    {"jsonio", "document", "salvage", "database", "framing", "records", "repair", "model", "event", "paths"},
-    {"reader", "store", "projection", "tools", "usage", "patch"}
+    {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
+    | {"model", "event", "paths"},
+    {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_wrappers", "bus"},
     {"agents", "interchange"},
-    {"registry", "detection", "parser", "source", "streams", "stores"}
+    {"registry", "counting", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}
     | {"conversion", "sessions", "targets", "run", "follow", "prices", "compare", "redact"},
     {"corpus"},

@@ -19,6 +19,7 @@ from stenograph.cli import main
 from stenograph.errors import Error, UnknownFormat
 
 COMMANDS = list(main.COMMANDS)
+STORE = Path(__file__).parent / "data" / "cline-store" / "legacy_read"
 LAYERS = Path(__file__).parent / "data" / "cline-sdk" / "layer1_runs.jsonl"
 
 
@@ -114,6 +115,8 @@ def workplace(tmp_path, monkeypatch):
     shutil.copy(TOOLS, tmp_path / "run.jsonl")
     (tmp_path / "run.jsonl.gz").write_bytes(gzip.compress(TOOLS.read_bytes()))
     shutil.copy(CLINE, tmp_path / "other.jsonl.zst")
+    (tmp_path / "runs").mkdir()
+    shutil.copy(CLINE, tmp_path / "runs" / "first.jsonl")
     for agent, recording in (("claude", TOOLS), ("cline", CLINE)):
         program = tmp_path / agent
         program.write_text(f"#!/bin/sh\ncat '{recording}'\n")
@@ -127,6 +130,9 @@ def workplace(tmp_path, monkeypatch):
     (tmp_path / "events.jsonl").write_text(f"{json.dumps(envelope)}\n")
     shutil.copytree(DATA / "cline-store" / "legacy_read" / "tasks", tmp_path / "tasks")
     convert(TOOLS, tmp_path / "session.asf.jsonl", to="asf")
+    for home in (tmp_path / ".cline" / "data", tmp_path / "exports"):
+        shutil.copytree(STORE, home)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     return tmp_path

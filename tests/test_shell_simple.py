@@ -16,6 +16,21 @@ WORDS = st.sampled_from(
         *("env", "time", "timeout", "bash", "sh", "cd", "set", "true", "command", "if", "then", "in", "do"),
         *("A=1", "-x=1", "-n", "-A", "3", "-e", "-lc", "-C", "--", "-", "10", "5s", "-type", "f", "2", "0x1"),
         *("--include=*.py", "-name", "'*.py'", "'1,20p'", "'$HOME'", '"a b"', "'a b'", '""', "''", "--files"),
+        *(
+            "|",
+            "| head -n 3",
+            "| wc -l",
+            "|grep x",
+            "| sed -n 2,4p",
+            "HEAD~3",
+            "~",
+            "~/a",
+            "*.py",
+            "a?b",
+            "x^",
+            "^",
+            "||",
+        ),
         *("a.py", "src/", ".", "..", "./x", "/etc/x", "grep-x", "ls-files", "[", "{", "}", "!", "é"),
     ]
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stenograph.conversion import convert
     from stenograph.corpus import find
+    from stenograph.counting import usage
     from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
     from stenograph.event import Event, encode
     from stenograph.model import Session
@@ -34,6 +35,7 @@ __all__ = [
     "find",
     "formats",
     "read",
+    "usage",
 ]
 
 _HOMES = {
@@ -52,6 +54,7 @@ _HOMES = {
     "find": "corpus",
     "formats": "registry",
     "read": "stores",
+    "usage": "counting",
 }
 
 

@@ -32,12 +32,13 @@ class Detector:
         self._bytes += len(data)
         for unit in self._records.feed(data):
             self._weigh(unit.value)
+            if self._is_settled() and (found := self._winner()):  # by the record, not by the chunk
+                return found
+        return self.close() if self._bytes > _LOOK else None
+
+    def _is_settled(self) -> bool:
         best = max(self._scores.values(), default=0)
-        if best >= _SURE or (best and self._count >= _ENOUGH):
-            return self._winner()
-        if self._bytes > _LOOK:
-            return self.close()
-        return None
+        return best >= _SURE or (best > 0 and self._count >= _ENOUGH)
 
     def close(self) -> str:
         """The format by all that was fed; raises NotRecognized when nothing, or no single one, was found."""

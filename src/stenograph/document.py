@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -20,19 +19,11 @@ from stenograph.salvage import ANY, Shape, Span, scan, skip_space
 Bytes: TypeAlias = msgspec.Raw | bytes
 T = TypeVar("T")
 
-_SHORT = 24  # bytes
 _COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
 
 _read_object = jsonio.decoder(dict[str, msgspec.Raw]).decode
 _read_array = jsonio.decoder(list[msgspec.Raw]).decode
-
-
-def _value(data: bytes) -> Any:
-    """A member's value; short strings and numbers, which are the same again and again, are remembered."""
-    return _short(data) if len(data) <= _SHORT and data[0] not in b"[{" else jsonio.loads(data)
-
-
-_short = lru_cache(maxsize=4096)(jsonio.loads)
+_read_value = jsonio.decoder(object).decode
 
 
 class Node:
@@ -75,10 +66,10 @@ class Node:
     def opens(self, byte: bytes) -> bool:
         """Whether the value begins with this byte."""
         view = memoryview(self._raw)
-        if view.nbytes and (first := view[0]) not in b" \t\n\r":
-            return first == byte[0]
+        if view[:1] == byte:
+            return True
         at = skip_space(view, 0)
-        return bytes(view[at : at + 1]) == byte
+        return at > 0 and view[at : at + 1] == byte
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({bytes(memoryview(self._raw)[:60])!r})"
@@ -126,12 +117,11 @@ class Object(Node):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
-        known = self._known
-        cell = (self.cells if known is None else known).get(name)
-        return default if cell is None else _value(bytes(cell))
+        cell = self.cells.get(name)
+        return default if cell is None else _decoded(cell)
 
     def __getitem__(self, name: str) -> Any:
-        return jsonio.loads(bytes(self.cells[name]))
+        return _decoded(self.cells[name])
 
     def __contains__(self, name: str) -> bool:
         return name in self.cells
@@ -341,10 +331,11 @@ class Member(Generic[T]):
 
     def read(self, owner: Object) -> T:
         """The member's value, or the empty one when it is absent, null or of another JSON type."""
-        cell = owner.cells.get(self.name)
+        known = owner._known
+        cell = (owner.cells if known is None else known).get(self.name)
         if cell is None:
             return self.empty()
-        value = _value(bytes(cell))
+        value = _decoded(cell)
         return value if self.fits(value) else self.empty()
 
 
@@ -409,6 +400,14 @@ class Value(Member[Any]):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda _: True, lambda: None)
+
+
+def _decoded(cell: msgspec.Raw) -> Any:
+    """A member's value; the fast way does not copy its bytes first."""
+    try:
+        return _read_value(cell)
+    except (ValueError, RecursionError):
+        return jsonio.loads(bytes(cell))
 
 
 def _are_texts(value: Any) -> bool:

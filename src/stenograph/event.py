@@ -193,7 +193,22 @@ def encode(event: Event) -> bytes:
 
 def decode(line: bytes | str) -> Event:
     """The event that one line of our own JSON holds; raises ValueError when it is none."""
-    return _decoder.decode(line)
+    try:
+        return _decoder.decode(line)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, RecursionError):  # it refuses lone surrogates and deep nesting
+        return _decode_slowly(line.encode() if isinstance(line, str) else line)
+
+
+def _decode_slowly(line: bytes) -> Event:
+    jsonio.check(line)
+    members = dict(jsonio.members(line))
+    told = {
+        name: msgspec.Raw(data) if name == "raw" else jsonio.loads(data) for name, data in members.items()
+    }
+    event: Event = msgspec.convert(told, Event)
+    return event
 
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)

@@ -71,20 +71,21 @@ class Lines:
         return data
 
     def _narrow(self, data: bytes) -> Iterator[Line]:
-        pieces = data.split(b"\n")
-        if len(pieces) == 1:
-            self._parts += [data] if data else []
-            return
-        last = pieces.pop()
-        if self._parts:
-            self._parts.append(pieces[0])
-            pieces[0] = b"".join(self._parts)
-        self._parts = [last] if last else []
-        for piece in pieces:
+        find, number, offset = data.find, self._number, self._offset
+        start = 0
+        while (end := find(b"\n", start)) >= 0:  # `split` looks at each byte, `find` at 32 at once
+            piece = data[start:end]
+            if self._parts:
+                piece = b"".join([*self._parts, piece])
+                self._parts = []
+            start = end + 1
             length = len(piece)
-            yield Line(self._number, self._offset, length, piece)
-            self._number += 1
-            self._offset += length + 1
+            yield Line(number, offset, length, piece)
+            number += 1
+            offset += length + 1
+        self._number, self._offset = number, offset
+        if start < len(data):
+            self._parts.append(data[start:])
 
     def _wide(self, data: bytes) -> Iterator[Line]:
         data = self._odd + data

@@ -230,9 +230,13 @@ class Noticed(Fact, tag="noticed"):
 
 
 class Unread(Fact, tag="unread"):
-    """Not understood: the JSON as it came, or the text of a line that is none."""
+    """Not understood: the JSON as it came, or the text of a line that is none.
+
+    `line` is set when it is a whole line of output that was no record.
+    """
 
     raw: msgspec.Raw
+    line: str | None = None
 
 
 Entry: TypeAlias = (

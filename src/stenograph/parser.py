@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from stenograph import event
 from stenograph.errors import UsageError
 from stenograph.event import Event
 from stenograph.framing import WHITE_SPACE
-from stenograph.model import Entry, Warned
+from stenograph.meter import Account
+from stenograph.model import Entry, Unread, Warned
 from stenograph.notes import Report
 from stenograph.reader import Channel
 from stenograph.registry import stream
@@ -27,7 +28,8 @@ class EventParser:
 
     `cwd` is the workspace until the stream names its own. `now` gives the time of what is fed (default: the
     system's clock at each feed); "record" takes the records' own times, and the clock where none is told.
-    `watch` is called with every entry, ahead of the events made of it. Raises UnknownFormat.
+    `watch` is called with every entry, ahead of the events made of it. Raises UnknownFormat, and UsageError
+    for a profile that there is not.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class EventParser:
         detail: bool = False,
         watch: Callable[[Entry], None] | None = None,
     ) -> None:
+        if profile not in get_args(Profile):
+            raise UsageError(f"no profile {profile!r}: it is {' or '.join(get_args(Profile))}")
         kind = stream(format)
         self._reader = kind()
         self._projection = kind.projection(cwd=cwd, extended=profile == "extended", detail=detail)
         self._projection.report = self._reader.report
-        self._by_record = now == "record"
+        self._by_record = self._reader.timed = now == "record"
         self._now: Callable[[], datetime] = now if callable(now) else _utc_now
         self._stamp: str | None = None  # the last time that a record told of itself
         self._errors: deque[str] = deque(maxlen=_TAIL)
@@ -66,6 +70,11 @@ class EventParser:
     def report(self) -> Report:
         """What was repaired, and what was not understood."""
         return self._reader.report
+
+    @property
+    def usage(self) -> Account:
+        """What was taken so far, by session, model and (UTC) day."""
+        return self._reader.meter.account()
 
     def feed(self, data: bytes | str, channel: Channel = "stdout") -> list[Event]:
         """The events that the next bytes complete, cut anywhere. Raises UsageError when closed."""
@@ -104,11 +113,13 @@ class EventParser:
             projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
             if type(entry) is Warned and entry.channel is not None:
                 (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
+            elif type(entry) is Unread and entry.line is not None:
+                self._texts.append(entry.line)
             if self._watch is not None:
                 self._watch(entry)
             if made := project(entry):
                 events += made
-        projection.now = reader.now
+        projection.now, projection.session_id = reader.now, reader.session_id
         return events
 
     def _time(self, told: str | None) -> str:
@@ -140,6 +151,6 @@ def _normal(told: str | None) -> str | None:
         return None
     try:
         moment = datetime.fromisoformat(told)
-    except ValueError:
+        return spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         return None
-    return spell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

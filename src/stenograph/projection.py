@@ -6,6 +6,7 @@ entry in turn; what it returns is complete, nothing is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -19,11 +20,18 @@ from stenograph.notes import Kind, Report
 from stenograph.paths import resolve
 from stenograph.tools import Tool
 
+_SUCCESS: dict[event.Action, bool | None] = {
+    "subagent_started": None,
+    "subagent_completed": True,
+    "subagent_failed": False,
+}
+
 
 class Held(msgspec.Struct, gc=False):
     """The pieces of one message that may still grow, with the place and time of the last one."""
 
     message: str
+    began: int
     thoughts: list[str] = []
     texts: list[str] = []
     fault: bool = False
@@ -44,6 +52,8 @@ class Projection:
 
     tools: ClassVar[Mapping[str, Tool]] = {}
     ignore_case: ClassVar[bool] = False
+    glue: ClassVar[str] = "\n\n"
+    """What stands between the pieces of one message that came in several records."""
 
     def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
         self.report = Report()
@@ -52,9 +62,10 @@ class Projection:
         self.detail = detail
         self.now = ""  # the time that the next events get
         self.session_id: str | None = None
-        self._held: dict[str | None, Held] = {}  # by thread, in the order in which the text began
+        self._held: dict[str | None, Held] = {}  # by thread
+        self._begun = 0  # texts that have begun
         self._calls: dict[int, Call] = {}  # unanswered ones, in order
-        self._ids: dict[str, list[int]] = {}
+        self._ids: dict[str, deque[int]] = {}
         self._count = 0
         self._routes: dict[type[Any], Callable[[Any], Iterable[Event]]] = {
             model.Started: self.started,
@@ -115,6 +126,9 @@ class Projection:
         put = msgspec.structs.force_setattr
         if made.origin is None:
             put(made, "origin", _origin(entry))
+            if made.call_id is None and isinstance(entry, ToolCalled | ToolReturned):
+                put(made, "call_id", entry.id)
+                put(made, "tool", entry.tool or None)
         if isinstance(entry.thread, str) and made.subagent is None:
             put(made, "subagent", entry.thread)
 
@@ -154,7 +168,8 @@ class Projection:
     def _hold(self, entry: Said | Thought) -> None:
         held = self._held.get(entry.thread)
         if held is None:
-            held = self._held[entry.thread] = Held(message=entry.message or "")
+            self._begun += 1
+            held = self._held[entry.thread] = Held(message=entry.message or "", began=self._begun)
         (held.thoughts if isinstance(entry, Thought) else held.texts).append(entry.text)
         held.fault = held.fault or (isinstance(entry, Said) and entry.fault)
         held.timestamp = self.now
@@ -177,8 +192,12 @@ class Projection:
         return (entry.thread,)
 
     def _release(self, threads: Collection[str | None]) -> list[Event]:
+        """The texts of these threads, in the order in which they began."""
+        found = [thread for thread in threads if thread in self._held]
+        if len(found) > 1:
+            found = sorted(set(found), key=lambda thread: self._held[thread].began)
         events: list[Event] = []
-        for thread in [thread for thread in self._held if thread in threads]:
+        for thread in found:
             events += self.joined(self._held.pop(thread), thread)
         return events
 
@@ -189,10 +208,16 @@ class Projection:
             stamp |= {"origin": held.origin, "subagent": thread}
         events: list[Event] = []
         if held.thoughts:
-            events.append(event.Reasoning(message="\n\n".join(held.thoughts), **stamp))
+            events.append(event.Reasoning(message=self.glue.join(held.thoughts), **stamp))
         if held.texts:
-            events.append(event.Agent(message="\n\n".join(held.texts), **stamp))
+            events.append(event.Agent(message=self.glue.join(held.texts), **stamp))
         return events
+
+    def drop_fault(self, told: str | None) -> None:
+        """Forget the held text of an API error that an error of the same text is about to repeat."""
+        for held in self._held.values():
+            if held.fault and self.glue.join(held.texts) == told:
+                held.texts.clear()
 
     # Calls and their results.
 
@@ -201,31 +226,46 @@ class Projection:
         return self.tools.get(name.lower() if self.ignore_case else name)
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
-        """Record a call; its events come with its result."""
+        """Record a call; its events come with its result, but a subagent starts at once."""
+        call = self.call(entry)
+        self.open(call)
+        if call.tool is None or call.tool.does != "agent" or call.events is None:
+            return ()
+        return self.detailed([self.orchestrated("subagent_started", call, None)], call, None)
+
+    def call(self, entry: ToolCalled) -> Call:
+        """A call with the events that its input asks for."""
         tool = self.tool(entry.tool)
-        self.open(Call(entry, tool, tools.draft(tool, entry.input, self.resolve) if tool else None))
-        return ()
+        return Call(entry, tool, self.draft(tool, entry.input) if tool else None)
+
+    def draft(self, tool: Tool, source: Any) -> list[Event] | None:
+        """The events of a call, without success; None when its input lacks what the tool needs."""
+        return tools.draft(tool, source, self.resolve)
 
     def open(self, call: Call) -> None:
         """Keep a call until it is answered."""
         self._count += 1
         self._calls[self._count] = call
         if call.entry.id is not None:
-            self._ids.setdefault(call.entry.id, []).append(self._count)
+            numbers = self._ids.get(call.entry.id)
+            if numbers is None:
+                numbers = self._ids[call.entry.id] = deque()
+            numbers.append(self._count)
 
-    def waiting(self, call_id: str | None) -> list[Call]:
-        """The unanswered calls of an id, in order."""
+    def waiting(self, call_id: str | None) -> int:
+        """How many calls of an id are unanswered."""
         numbers = self._ids.get(call_id) if call_id else None
-        return [self._calls[number] for number in numbers] if numbers else []
+        return len(numbers) if numbers else 0
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
-        numbers = self._ids.pop(call_id, None) if call_id is not None else None
-        if not numbers or call_id is None:
+        numbers = self._ids.get(call_id) if call_id is not None else None
+        if numbers is None or call_id is None:
             return None
-        if len(numbers) > 1:
-            self._ids[call_id] = numbers[1:]
-        return self._calls.pop(numbers[0])
+        first = numbers.popleft()
+        if not numbers:
+            del self._ids[call_id]
+        return self._calls.pop(first)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""
@@ -238,14 +278,16 @@ class Projection:
 
     def restated(self, entry: ToolReturned, name: str) -> Call:
         """The call that a result tells of, when its start was missed."""
-        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
-        tool = self.tool(name)
-        return Call(told, tool, tools.draft(tool, entry.input, self.resolve) if tool else None)
+        return self.call(
+            ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
+        )
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call whose result has come."""
         if call.events is None:
             return self.unmapped(call, entry)
+        if call.tool and call.tool.does == "agent":
+            return self.subagent(call, entry)
         if len(call.events) == 1:
             return self.settled(call.events[0], self.verdicts(call.events, entry)[0], entry, 0)
         return [
@@ -255,6 +297,23 @@ class Projection:
             )
             for done in self.settled(made, ok, entry, position)
         ]
+
+    def subagent(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """A subagent's end; where only its end was told, its start just ahead, unless it failed."""
+        if entry.ok is False:
+            return [self.orchestrated("subagent_failed", call, entry)]
+        alone = call.entry.raw is entry.raw
+        events: list[Event] = [self.orchestrated("subagent_started", call, entry)] if alone else []
+        return [*events, self.orchestrated("subagent_completed", call, entry)] if entry.ok else events
+
+    def orchestrated(
+        self, action: event.Action, call: Call, entry: ToolReturned | None
+    ) -> event.Orchestration:
+        """A step of the subagent that a call started: its id is the call's, its name stands in the input."""
+        name = tools.text(call.entry.input, call.tool.name) if call.tool else None
+        return event.Orchestration(
+            action=action, subagent_id=call.entry.id, subagent_name=name, is_success=_SUCCESS[action]
+        )
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
         """One verdict for each event of a call: each item's own, where they pair one to one."""
@@ -266,19 +325,33 @@ class Projection:
         """One event of a call with its success; a command may turn out to be reads, searches and lists."""
         if isinstance(made, event.Command):
             exit_code = entry.exit_code if entry else None
-            return self.commanded(made.command, ok, exit_code, entry.output if entry else None)
+            return self.commanded(made, ok, exit_code, entry.output if entry else None)
         if ok is not None:
             msgspec.structs.force_setattr(made, "is_success", ok)
         return [made]
 
-    def commanded(self, command: str, ok: bool | None, exit_code: int | None, output: Any) -> list[Event]:
-        """What a shell command was, by what it asks for."""
-        return tools.shell_events(
-            command, base=self.base(), workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+    def commanded(
+        self, made: event.Command, ok: bool | None, exit_code: int | None, output: Any
+    ) -> list[Event]:
+        """What a shell command was, by what it asks for; its folder is told when it is not the workspace."""
+        folder = made.working_directory
+        events = tools.shell_events(
+            made.command,
+            base=folder or self.base(),
+            workspace=self.cwd,
+            ok=ok,
+            exit_code=exit_code,
+            output=output,
         )
+        for done in events:
+            if folder and folder != self.cwd and isinstance(done, event.Command):
+                msgspec.structs.force_setattr(done, "working_directory", folder)
+        return events
 
     def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a tool outside the table, or of a malformed call, at its result."""
+        if call.entry.raw is entry.raw:
+            return [event.Unknown(json=entry.raw.raw())]
         parts = {"tool_use": call.entry.raw.raw(), "tool_result": entry.raw.raw()}
         return [event.Unknown(json=jsonio.raw(parts))]
 
@@ -295,7 +368,7 @@ class Projection:
         put = msgspec.structs.force_setattr
         for made in events:
             put(made, "call_id", call.entry.id)
-            put(made, "tool", call.entry.tool)
+            put(made, "tool", call.entry.tool or None)
             put(made, "duration_ms", self.duration(entry) if entry else None)
             if isinstance(call.entry.thread, str):
                 put(made, "subagent", call.entry.thread)
@@ -327,9 +400,11 @@ class Projection:
 
     def delegated(self, entry: model.Delegated) -> Iterable[Event]:
         """A subagent's start or end."""
-        success = {"subagent_completed": True, "subagent_failed": False}.get(entry.action)
         yield event.Orchestration(
-            action=entry.action, subagent_id=entry.id, subagent_name=entry.name, is_success=success
+            action=entry.action,
+            subagent_id=entry.id,
+            subagent_name=entry.name,
+            is_success=_SUCCESS[entry.action],
         )
 
     def spent(self, entry: model.Spent) -> Iterable[Event]:

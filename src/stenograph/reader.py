@@ -14,6 +14,7 @@ import msgspec
 from stenograph import jsonio, repair
 from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.meter import DAMAGED, Meter
 from stenograph.model import NO_PART, NOWHERE, UNPLACED, Entry, Part, Unread, Warned, Where
 from stenograph.notes import Kind, Report
 from stenograph.projection import Projection
@@ -43,6 +44,7 @@ class Reader:
     command: ClassVar[str]
     projection: ClassVar[type[Projection]] = Projection
     dialect: ClassVar[Dialect] = Dialect()
+    meters: ClassVar[type[Meter]] = Meter
     shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
     """By record type: decoders that leave bulky members as `Raw`. Only for speed: they change no result."""
 
@@ -56,8 +58,10 @@ class Reader:
         self.report = Report()
         self.is_full = False
         self.session_id: str | None = None
+        self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
+        self.meter = self.meters(self.agent)
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
         self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
@@ -129,7 +133,7 @@ class Reader:
         return jsonio.loads(self.unit.data)
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
-        handlers = self._handlers
+        handlers, metered = self._handlers, self.meters.reads
         for unit in units:
             self.unit = unit
             record = unit.value
@@ -138,7 +142,10 @@ class Reader:
                 continue
             if self.session_id is None:
                 self.begin(record)
-            handler = handlers.get(self.kind(record))
+            kind = self.kind(record)
+            if kind in metered:
+                self.measure(kind, record)
+            handler = handlers.get(kind)
             place = None
             for entry in handler(self, record) if handler else self.other(record):
                 if entry.place is UNPLACED:  # else a reader has held it
@@ -155,11 +162,22 @@ class Reader:
         place = Place(None, self.unit.offset, self.unit.number)
         self.report.add(Kind.DROPPED, "silent-record", place, self.kind(record))
 
+    def measure(self, kind: str, record: dict[str, Any]) -> None:
+        """Let the meter look at a record of a kind that it reads."""
+        told = self.time(record)
+        if told is not None:
+            self.meter.at = told
+        self.meter.take(kind, record)
+
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
-        entry: Entry = self.unread()
-        if not unit.is_json:
-            entry = Warned(message=unit.data.decode("utf-8", "replace"), channel="stdout")
+        text = unit.data.decode("utf-8", "replace")
+        entry: Unread | Warned = Warned(message=text, channel="stdout")
+        if unit.is_json:
+            entry = self.unread()
+            entry.line = text
+        elif unit.data.startswith(b"{"):
+            self.meter.gap(DAMAGED)
         entry.place = self.place({}, is_object=False)
         if self.is_full and unit.is_json:
             entry.source = Part(unit.data)
@@ -168,7 +186,8 @@ class Reader:
     def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
         """When and where the record being read was told."""
         unit = self.unit
-        return Where(self.now, self.time(record), unit.number, unit.offset, unit.length, is_object)
+        at = self.time(record) if self.timed else None
+        return Where(self.now, at, unit.number, unit.offset, unit.length, is_object)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""

@@ -19,7 +19,7 @@ from stenograph.notes import Kind, Report
 
 _TOKEN = re.compile(
     rb"[ \t\r\n]+|[\[\]{},:]|"
-    rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"|[-+0-9.eE]+|true|false|null'
+    rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"|[-+0-9.eE]+|true|false|null'
 )
 _PROBES = 3  # lines that must agree before a log prefix is believed
 _SEVERITY = {
@@ -46,6 +46,15 @@ class Unit(msgspec.Struct, frozen=True):
     length: int
 
 
+class _Prefixed(NamedTuple):
+    """A line without its surroundings, the shape of its log prefix, and the records behind that."""
+
+    line: Line
+    text: bytes
+    shape: str
+    units: list[Unit]
+
+
 class Dialect(NamedTuple):
     """How a format's records are known: their top-level types, and members that they always have."""
 
@@ -67,7 +76,7 @@ class Records:
         self._front: Line | None = None  # what stood ahead of a record written into its middle
         self._array: _Array | None = None
         self._opening: list[Line] = []  # lines of an array whose first element is not whole yet
-        self._probed: list[tuple[Line, Unit]] = []  # lines that may have a log prefix
+        self._probed: list[_Prefixed] = []  # lines that may have a log prefix
         self._prefix: str | None = None
 
     def feed(self, data: bytes) -> Iterator[Unit]:
@@ -82,7 +91,10 @@ class Records:
                     pass
                 else:
                     if type(value) is dict:
-                        yield _unit(line, text, value)
+                        if len(text) == line.length:
+                            yield Unit(text, value, True, line.number, line.offset, line.length)
+                        else:
+                            yield _unit(line, text, value)
                         continue
             yield from self._unusual(line)
 
@@ -104,16 +116,20 @@ class Records:
         text = _strip(line.data)
         if not text:
             return
+        yield from self._in_turn(line, text)
+        self._usual = self._begun and not (self._front or self._array or self._probed or self._prefix)
+
+    def _in_turn(self, line: Line, text: bytes, *, arrays: bool = True) -> Iterator[Unit]:
+        """A line by the state that those before it have left."""
         if self._front:
             yield from self._rejoin(self._front, line)
         elif self._array:
             yield from self._in_array(self._array, line, text)
         elif self._prefix is not None or self._probed:
-            yield from self._prefixed(line, text)
+            yield from self._prefixed(line, self._bare(line, text))
         else:
-            yield from self._plain(line, text)
+            yield from self._plain(line, text, arrays=arrays)
         self._seen = True
-        self._usual = self._begun and not (self._front or self._array or self._probed or self._prefix)
 
     def _plain(self, line: Line, text: bytes, *, arrays: bool = True) -> Iterator[Unit]:
         found = self._one(line, text)
@@ -127,7 +143,7 @@ class Records:
             self._array = _Array()
             yield from self._in_array(self._array, line, text)
         elif not self._seen and (probe := self._probe(line, text)):
-            self._probed.append((line, probe))
+            self._probed.append(probe)
         else:
             yield from self._broken(line, text)
 
@@ -235,45 +251,53 @@ class Records:
         """The first element is no record: the lines held for it are lines like any other."""
         lines, self._opening, self._array = self._opening, [], None
         for line in lines:
-            yield from self._plain(line, line.data, arrays=False)
+            yield from self._in_turn(line, line.data, arrays=False)
 
     def _cut(self, rest: Iterable[Line]) -> Iterator[Unit]:
         for line in rest:
             yield self._text(line, _strip(line.data), code="cut-array")
 
-    def _probe(self, line: Line, text: bytes) -> Unit | None:
-        """The record behind something that may be a log prefix."""
-        start = None if text.startswith((b"{", b"[")) else repair.ending(text)
-        value = repair.attempt(text[start:]) if start else None
-        return _unit(line, text[start:], value) if start and repair.is_record(value) else None
+    def _probe(self, line: Line, text: bytes) -> _Prefixed | None:
+        """The records behind something that may be a log prefix."""
+        found = None if text.startswith(b"{") else repair.behind(text)
+        if found is None or not all(repair.is_record(value) for _, value in found.objects):
+            return None
+        return _prefixed(line, text, found)
 
     def _prefixed(self, line: Line, text: bytes) -> Iterator[Unit]:
         if self._prefix is not None:
-            start = repair.ending(text)
-            value = repair.attempt(text[start:]) if start else None
-            if start and isinstance(value, dict) and repair.prefix_shape(text[:start]) == self._prefix:
-                yield _unit(line, text[start:], value)
-            else:
-                yield self._text(line, text)
+            yield from self._without_prefix(line, text, self._prefix)
             return
         probe = self._probe(line, text)
-        if probe is None or _shape(text, probe) != _shape(
-            _strip(self._probed[0][0].data), self._probed[0][1]
-        ):
+        if probe is None or probe.shape != self._probed[0].shape:
             yield from self._no_prefix()
             yield from self._plain(line, text)
             return
-        self._probed.append((line, probe))
+        self._probed.append(probe)
         if len(self._probed) == _PROBES:
             probed, self._probed = self._probed, []
-            self._prefix, self._begun = _shape(text, probe), True
-            self._note("log-prefix", probed[0][0])
-            yield from (unit for _, unit in probed)
+            self._prefix, self._begun = probe.shape, True
+            self._note("log-prefix", probed[0].line)
+            for known in probed:
+                yield from self._glued(known)
+
+    def _without_prefix(self, line: Line, text: bytes, shape: str) -> Iterator[Unit]:
+        found = repair.behind(text)
+        known = _prefixed(line, text, found) if found else None
+        if known and known.shape == shape:
+            yield from self._glued(known)
+        else:
+            yield self._text(line, text)
+
+    def _glued(self, found: _Prefixed) -> Iterator[Unit]:
+        if len(found.units) > 1:
+            self._note("glued-records", found.line)
+        yield from found.units
 
     def _no_prefix(self) -> Iterator[Unit]:
         probed, self._probed, self._seen = self._probed, [], True
-        for line, _ in probed:
-            yield from self._plain(line, _strip(line.data))
+        for probe in probed:
+            yield from self._plain(probe.line, probe.text)
 
     def _give_up(self) -> Iterator[Unit]:
         yield from self.release()
@@ -355,8 +379,9 @@ def _unit(line: Line, text: bytes, value: Any) -> Unit:
     return Unit(text, value, True, line.number, line.offset + lead, len(text))
 
 
-def _shape(text: bytes, unit: Unit) -> str:
-    return repair.prefix_shape(text[: len(text) - len(unit.data)])
+def _prefixed(line: Line, text: bytes, found: repair.Behind) -> _Prefixed:
+    units = [_unit(line, piece, value) for piece, value in found.objects]
+    return _Prefixed(line, text, repair.prefix_shape(text[: found.start]), units)
 
 
 def _strip(data: bytes) -> bytes:

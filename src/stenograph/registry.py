@@ -11,11 +11,23 @@ from stenograph.reader import Reader
 STREAMS = {
     "claude-stream": "stenograph.agents.claude.stream:ClaudeStream",
     "cline-stream": "stenograph.agents.cline.stream:ClineStream",
+    "cline-runtime": "stenograph.agents.cline.sdk:RuntimeReader",
+    "cline-agent": "stenograph.agents.cline.sdk:AgentReader",
+    "cline-core": "stenograph.agents.cline.sdk:CoreReader",
+    "cline-hub": "stenograph.agents.cline.sdk:HubReader",
+    "codex-exec": "stenograph.agents.codex:CodexExec",
+    "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
+    "kilo-stream": "stenograph.agents.opencode:KiloStream",
+    "pi-stream": "stenograph.agents.pi:PiStream",
+    "gemini-stream": "stenograph.agents.gemini:GeminiStream",
+    "qwen-stream": "stenograph.agents.qwen:QwenStream",
+    "goose-stream": "stenograph.agents.goose:GooseStream",
     "generic": "stenograph.agents.generic:GenericStream",
 }
 """Live streams: format name to the reader that takes its records."""
 
-ALIASES = {name.split("-")[0]: name for name in STREAMS if "-" in name}
+ALIASES = {name.split("-")[0]: name for name in reversed(STREAMS) if "-" in name}
+"""An agent's bare name is the first of its formats."""
 
 
 class Format(NamedTuple):

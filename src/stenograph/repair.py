@@ -5,23 +5,33 @@ Every function takes bytes and returns what it found, or None; counting is the c
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from stenograph import jsonio
 
 BOM = b"\xef\xbb\xbf"
 
 _ANSI = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
-_BEFORE = re.compile(rb"(?:\s*" + _ANSI + rb")+\s*")
+_BEFORE = re.compile(rb"(?:\s*+" + _ANSI + rb")++\s*+")  # possessive, or each sequence takes stack
 _ONE = re.compile(_ANSI)
 _LONGEST = 64  # bytes of a sequence looked for at a line's end
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _QUOTE_OR_BRACE = re.compile(rb'["{}]')
+_OPENING = re.compile(rb'\{\s*"')
+_OPENINGS = 3  # objects in a log prefix that are looked at, to keep long lines linear
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class Behind(NamedTuple):
+    """The objects at a line's end, as bytes and value, and where the first of them begins."""
+
+    start: int
+    objects: list[tuple[bytes, Any]]
 
 
 def without_escapes(data: bytes) -> bytes:
@@ -81,6 +91,21 @@ def ending(data: bytes) -> int | None:
             if depth == 0:
                 return found
     return None
+
+
+def behind(data: bytes) -> Behind | None:
+    """The object that ends with the line, or the records that do, glued together; None when none does."""
+    last = ending(data)
+    value = None if last is None else attempt(data[last:])
+    if last is None or not isinstance(value, dict):
+        return None
+    if data[:last].rstrip().endswith(b"}"):
+        for opening in itertools.islice(_OPENING.finditer(data, 0, last), _OPENINGS):
+            whole, rest = leading(data[opening.start() :])
+            objects = [(piece, attempt(piece)) for piece in whole]
+            if not rest and all(is_record(each) for _, each in objects):
+                return Behind(opening.start(), objects)
+    return Behind(last, [(data[last:], value)])
 
 
 def _marks(data: bytes) -> list[int]:

@@ -97,7 +97,7 @@ def moves_directory(command: str) -> bool:
     Of a text that cannot be parsed the answer is yes when one of the words stands in it.
     """
     words = len(_MOVE.findall(command))
-    if words == 0 or (words == 1 and leading_cd(command) is not None):
+    if words == 0 or (words == 1 and _PLAIN_CD.match(command)):
         return False
     try:
         syntax = parse(command)
@@ -112,7 +112,9 @@ def moves_directory(command: str) -> bool:
 _LEAD = r"[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t]*&&[ \t]*"
 _FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([\w./+-]+)(?=[ \t\n;|&]|$)", re.ASCII)
 """The first word behind a `cd PATH &&`, when all of that is plain."""
-_PLAIN_CD = re.compile(rf"{_LEAD}(?=\S)|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII)
+_PLAIN_CD = re.compile(
+    rf"{_LEAD}(?=[\w./])[^()\[\]{{}}'\"`\\$<#\n]+\Z|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII
+)
 _MOVE = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
@@ -153,7 +155,8 @@ def _leading_cd(syntax: Syntax, root: Node) -> str | None:
         return None
     node, operator = own[0], ""
     while node.type in ("list", "redirected_statement"):
-        operator = node.children[1].type if node.type == "list" else operator
+        if node.type == "list":
+            operator = next((child.type for child in node.children if not child.is_named), "")
         node = node.children[0]
     if node.type != "command" or not (operator == "&&" or (not operator and len(own) == 1)):
         return None

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stenograph.paths import resolve
 from stenograph.shell_programs import PROGRAMS, Act, Found, Stretch
-from stenograph.shell_syntax import Statement, Syntax, command_words, parse, stages, statements
+from stenograph.shell_syntax import (
+    Statement,
+    Syntax,
+    check_assignment,
+    command_words,
+    parse,
+    stages,
+    statements,
+)
 from stenograph.shell_words import LITERAL, Unclear, Word, word
 from stenograph.shell_wrappers import destination, script, unwrap
 
@@ -17,9 +27,11 @@ if TYPE_CHECKING:
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
 _QUOTES = r"'[^'\n]*'|\"[^\"\\$`\n]*\""
-_WORD = re.compile(rf"(?:[\w./:@%+,=-]|{_QUOTES})+", re.ASCII)
-_SIMPLE = re.compile(rf"[ \t]*[\w./:@%+,-]+(?:[ \t]+(?:[\w./:@%+,=-]|{_QUOTES})+)*[ \t]*\n?", re.ASCII)
-"""One command of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
+_WORD = rf"(?:[\w./:@%+,=~^*?-]|{_QUOTES})+"
+_STAGE = rf"[ \t]*[\w./:@%+,-]+(?:[ \t]+{_WORD})*[ \t]*"
+_SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*\n?", re.ASCII)
+"""A pipeline of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
+_TOKEN = re.compile(rf"{_WORD}|\|", re.ASCII)
 _SHORT = 4096
 
 KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
@@ -41,12 +53,25 @@ class Line:
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
         if len(text) < _SHORT and _SIMPLE.fullmatch(text):
-            self._run([word(source) for source in _WORD.findall(text)], "", piped=False, inside=False)
+            self._plain(_TOKEN.findall(text))
             return
         syntax = parse(text)
         if syntax.root.has_error:
             raise Unclear
         self._sequence(syntax, syntax.root.children, piped=False, inside=False)
+
+    def _plain(self, tokens: list[str]) -> None:
+        """A pipeline whose words need no grammar."""
+        parts: list[list[Word]] = [[]]
+        for token in tokens:
+            if token == "|":
+                parts.append([])
+            else:
+                parts[-1].append(word(token))
+        if len(parts) == 1:
+            self._run(parts[0], "", piped=False, inside=False)
+        else:
+            self._flow([partial(self._run, words, "", inside=True) for words in parts], piped=False)
 
     def _sequence(self, syntax: Syntax, nodes: list[Node], *, piped: bool, inside: bool) -> None:
         self._depth += 1
@@ -73,8 +98,9 @@ class Line:
     def _group(self, syntax: Syntax, node: Node, *, piped: bool, inside: bool) -> None:
         """`( … )`, which ends with the folder in which it began, and `{ …; }`, which does not."""
         children = node.children
-        if children[0].type not in ("(", "{"):
-            raise Unclear
+        opener = children[0].type
+        if opener not in ("(", "{") or (opener == "{" and not syntax.blank(children[0].end_byte)):
+            raise Unclear  # `((…))`, and `{cat`, which is one word
         base = self._base
         self._sequence(syntax, children[1:-1], piped=piped, inside=inside)
         if node.type == "subshell":
@@ -84,13 +110,19 @@ class Line:
         """Assignments that lead the line; their values may hold variables, but no substitution."""
         if self.found:
             raise Unclear
-        syntax.words([node] if node.type == "variable_assignment" else node.children)
+        for assignment in [node] if node.type == "variable_assignment" else node.children:
+            check_assignment(syntax, assignment)
 
     def _pipeline(self, syntax: Syntax, statement: Statement, *, piped: bool) -> None:
+        parts = stages(syntax, statement)
+        self._flow([partial(self._stage, syntax, stage) for stage in parts], piped=piped)
+
+    def _flow(self, steps: list[Callable[..., Stretch | None]], *, piped: bool) -> None:
+        """The stages of a pipeline, each narrowing what the one before it read."""
         current: Found | None = None
-        for i, stage in enumerate(stages(syntax, statement)):
+        for i, step in enumerate(steps):
             base, known = self._base, len(self.found)
-            stretch = self._stage(syntax, stage, piped=piped or i > 0)
+            stretch = step(piped=piped or i > 0)
             self._base = base
             new = self.found[known:]
             if new:

@@ -147,7 +147,7 @@ NL = Options(
 )
 LESS = Options(
     flags="aAcCeEfFgGiIJKLmMnNqQrRsSuUwWX",
-    valued="bhjpPtxyz#",
+    valued="bhjpPxyz#",
     long_flags=names(
         "LINE-NUMBERS line-numbers RAW-CONTROL-CHARS raw-control-chars chop-long-lines quit-if-one- "
         "screen QUIT-AT-EOF quit-at-eof no-init ignore-case IGNORE-CASE squeeze-blank-lines"

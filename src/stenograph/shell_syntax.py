@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 _LONGEST = 64 * 1024  # bytes
 _CHUNK = 1024  # bytes handed to the parser at a time
 _READS = 40  # chunks that a parse may ask for, per chunk of text; ordinary scripts need 3
+_MISREAD = re.compile(
+    rb"[\0\r]|(?:^|[\s;|&(])\\[ \t]"
+)  # the grammar drops a word that begins with a quoted blank
 _JOINTS = 2000  # with so many pipes recovery stays below a quarter of a second
+_MISREAD = re.compile(rb"[\0\r]|(?:^|[\s;|&(])\\[ \t]")  # of a word that begins with `\ ` the blank is lost
 
 
 class Syntax:
@@ -34,6 +38,10 @@ class Syntax:
     def text(self, start: int, end: int) -> str:
         """The text between two byte offsets."""
         return self._source[start:end].decode()
+
+    def blank(self, at: int) -> bool:
+        """Whether a blank or a line end stands at a byte offset."""
+        return self._source[at : at + 1] in (b" ", b"\t", b"\n")
 
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words that these neighbours make; nodes with no blank between them are one word."""
@@ -65,7 +73,7 @@ def parse(text: str) -> Syntax:
         source = text.replace("\r\n", "\n").encode()
     except UnicodeEncodeError:
         raise Unclear from None
-    if len(source) > _LONGEST or b"\0" in source:
+    if len(source) > _LONGEST or _MISREAD.search(source):
         raise Unclear
     if len(source) <= _CHUNK:
         return Syntax(source, _parser().parse(source).root_node)
@@ -124,6 +132,7 @@ class Statement(msgspec.Struct):
 
 
 _NULL_OPERATORS = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<"})
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\[\w+\])?\+?=", re.ASCII)
 _DESCRIPTOR = re.compile(r"\d+-?|-")
 
 
@@ -178,7 +187,11 @@ def _void(syntax: Syntax, redirect: Node) -> list[Node]:
     """Check that a redirection leads to /dev/null or another descriptor; the words behind its target."""
     if redirect.type != "file_redirect":
         raise Unclear
-    parts = [part for part in redirect.children if part.type != "file_descriptor"]
+    parts = redirect.children
+    if parts[0].type == "file_descriptor":
+        descriptor = parts.pop(0)
+        if not syntax.text(descriptor.start_byte, descriptor.end_byte).isdigit():
+            raise Unclear  # the grammar takes any word that ends in a digit
     operator, targets = parts[0].type, parts[1:]
     if operator in ("<&-", ">&-"):
         return targets
@@ -191,6 +204,14 @@ def _void(syntax: Syntax, redirect: Node) -> list[Node]:
     return targets[1:]
 
 
+def check_assignment(syntax: Syntax, node: Node) -> None:
+    """Check that an assignment is one for the shell, and holds no substitution; raises Unclear."""
+    source = syntax.text(node.start_byte, node.end_byte)
+    if not _ASSIGNED.match(source):
+        raise Unclear  # the grammar takes `--a=b` for one
+    word(source)
+
+
 def command_words(syntax: Syntax, statement: Statement) -> list[Word]:
     """The words of a simple command, without leading assignments and redirections that lead nowhere."""
     own: list[Node] = []
@@ -198,7 +219,7 @@ def command_words(syntax: Syntax, statement: Statement) -> list[Word]:
     for node in statement.node.children:
         kind = node.type
         if kind == "variable_assignment" and not own:
-            syntax.words([node])
+            check_assignment(syntax, node)
         elif kind == "file_redirect":
             late.extend(_void(syntax, node))
         elif kind.endswith("_redirect"):

@@ -29,7 +29,7 @@ _PIECE = re.compile(
       | \$'(?P<ansi>[^'\\]*(?:\\.[^'\\]*)*)'
       | \\(?P<escaped>.)
       | (?P<open>\$(?:[A-Za-z_]\w*|[\d@*#?$!-]|\{[^{}'"`\\$()]*\}))
-      | (?P<dollar>\$)(?![({\[])""",
+      | (?P<dollar>\$)(?![({\['"])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _QUOTED = re.compile(
@@ -40,8 +40,7 @@ _QUOTED = re.compile(
       | (?P<dollar>\$)(?![({\[])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
-_WILD = re.compile(r"[*?]|\[.+\]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def word(source: str) -> Word:
@@ -81,9 +80,10 @@ def _pieces(pattern: re.Pattern[str], source: str) -> list[tuple[str, str]]:
 
 
 def _expansion(shape: str) -> int:
-    if shape.startswith("~") or _BRACES.search(shape):
+    if shape.startswith("~") or any("," in inner or ".." in inner for inner in _BRACES.findall(shape)):
         return OPEN
-    return GLOB if _WILD.search(shape) else LITERAL
+    wild = "*" in shape or "?" in shape or 0 <= shape.find("[") < shape.rfind("]") - 1
+    return GLOB if wild else LITERAL
 
 
 def _double_quoted(source: str) -> tuple[str, int]:
@@ -108,6 +108,8 @@ def _ansi(source: str) -> str:
 
 def _unescaped(found: re.Match[str]) -> str:
     octal, byte, short, long, control, other = found.groups()
+    if other and other in "xuU":
+        raise Unclear
     if other:
         return _NAMED.get(other, other if other in "\\'\"?" else "\\" + other)
     if control:

@@ -89,12 +89,12 @@ def script(words: list[Word]) -> str:
         at += 1
         if text == "--":
             break
-        if text == "-o" or (_SHELL_FLAGS.fullmatch(text[:-1]) and text[-1] == "o"):
+        if _SHELL_FLAGS.fullmatch(text[:-1]) and text[-1] == "o":
             at += 1
         elif text not in _SHELL_LONG and not _SHELL_FLAGS.fullmatch(text):
             raise Unclear
         given = given or (not text.startswith("--") and "c" in text)
-    if not given or at >= len(words) or words[at].kind != LITERAL:
+    if not given or at >= len(words) or any(word.kind != LITERAL for word in words[: at + 1]):
         raise Unclear
     return words[at].text
 

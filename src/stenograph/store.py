@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from stenograph.event import Event
 from stenograph.model import Entry, Session, Summary
 from stenograph.notes import Report
-from stenograph.projection import Projection
+
+if TYPE_CHECKING:
+    from stenograph.projection import Projection
 
 Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
-"""The files that a summary was made from: (path, change time in ns, bytes), (-1, -1) for a missing one."""
+"""The files that a summary is made from: (path, change time in ns, bytes) of each that is there."""
 
 
 class Store:
@@ -24,7 +26,6 @@ class Store:
 
     format: ClassVar[str]
     agent: ClassVar[str]
-    projection: ClassVar[type[Projection]] = Projection
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each session that stands directly in a store's folder, or in `root` itself."""
@@ -35,7 +36,7 @@ class Store:
         raise NotImplementedError
 
     def files(self, path: str) -> Sequence[str]:
-        """The files that `summary` reads of a session, missing ones too."""
+        """The files that `summary` reads of a session; raises ReadError."""
         raise NotImplementedError
 
     def summary(self, path: str) -> Summary:
@@ -54,6 +55,10 @@ class Store:
         """How many units a session has, and what is damaged, unread or new to us; raises ReadError."""
         raise NotImplementedError
 
+    def projection(self) -> type[Projection]:
+        """What turns the live entries into events."""
+        raise NotImplementedError
+
     def stamp(self, path: str) -> Stamp:
         """What the files of a summary look like: unchanged when it is equal to an earlier one."""
         return tuple(_stat(name) for name in self.files(path))
@@ -69,7 +74,8 @@ def project(
     by: type[Projection] | None = None,
 ) -> Iterator[Event]:
     """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
-    projection = (by or store.projection)(cwd=cwd, extended=profile == "extended", detail=detail)
+    kind = by or store.projection()
+    projection = kind(cwd=cwd, extended=profile == "extended", detail=detail)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id
         projection.now = entry.place.at or projection.now

@@ -17,7 +17,7 @@ from stenograph.store import Store, project
 
 STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
-    "cline-task": "stenograph.agents.cline.task:TaskStore",
+    "cline-task": "stenograph.agents.cline.taskstore:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
     "asf": "stenograph.interchange.asf_read:AsfStore",
     "atif": "stenograph.interchange.atif_read:AtifStore",
@@ -76,11 +76,11 @@ def replayed(
 def projection(found: Store, path: str) -> type[Projection]:
     """What turns a session's entries into events: of an interchange format, what its agent's own needs."""
     if found.format not in INTERCHANGE:
-        return found.projection
+        return found.projection()
     try:
         return stream(found.load(path).summary.agent).projection
     except UnknownFormat:
-        return found.projection
+        return found.projection()
 
 
 def _store(name: str) -> Store:

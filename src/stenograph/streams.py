@@ -37,7 +37,7 @@ def events(
     their ends; or the path of a stored session, whose events are those of its run, at its own times. Raises
     UnknownFormat, NotRecognized, ReadError.
     """
-    if format == "auto" and isinstance(source, str | os.PathLike) and _may_be_stored(os.fspath(source)):
+    if format == "auto" and isinstance(source, str | os.PathLike) and may_be_stored(os.fspath(source)):
         from stenograph.stores import replayed, store_of
 
         if store_of(source):
@@ -73,13 +73,13 @@ def pieces(source: Source) -> Iterator[bytes]:
     return _lines(source)
 
 
-def _may_be_stored(path: str) -> bool:
+def may_be_stored(path: str) -> bool:
     """Whether a path may name a stored session, so that the stores need be loaded to tell."""
     return path.endswith(".json") or os.path.isdir(path)
 
 
 def recognized(parts: Iterator[bytes], head: list[bytes]) -> str:
-    """The name of a stream's format; what was taken to tell it stands in `head`."""
+    """The format that the next parts tell, which are taken from `parts` and added to `head`."""
     detector = Detector()
     for part in parts:
         head.append(part)

@@ -12,6 +12,7 @@ import msgspec
 
 from stenograph import event, jsonio, paths, shell
 from stenograph.event import Event
+from stenograph.patch import patch_paths
 
 Resolve: TypeAlias = Callable[[str], str]
 
@@ -24,12 +25,13 @@ SCOPE = ("path", "dir", "directory", "cwd", "scope")
 FOLDER = ("path", "dir", "directory")
 COMMAND = ("command", "cmd", "script")
 SKILL = ("name", "skill", "skill_name", "skillName")
+PATCH = ("patch", "patchText", "diff", "content", "input")
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """What one tool does, and the input keys that say what to: of each tuple the first usable one counts."""
 
-    does: Literal["read", "write", "search", "list", "command", "skill", "silent", "other"]
+    does: Literal["read", "write", "patch", "search", "list", "command", "skill", "agent", "silent", "other"]
     path: tuple[str, ...] = PATH
     start: tuple[str, ...] = START
     end: tuple[str, ...] = END
@@ -37,7 +39,13 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[str, ...] = QUERY
     scope: tuple[str, ...] = SCOPE
     command: tuple[str, ...] = COMMAND
+    folder: tuple[str, ...] = ()
     name: tuple[str, ...] = SKILL
+    patch: tuple[str, ...] = PATCH
+    first: Literal[0, 1] = 1
+    """The number that the tool gives to a file's first line, in its start keys."""
+    skill_file: tuple[str, ...] = ("path", "file_path", "filePath", "skillPath")
+    skill_folder: tuple[str, ...] = ("dir", "directory")
 
 
 def text(source: Any, keys: tuple[str, ...]) -> str | None:
@@ -51,18 +59,22 @@ def text(source: Any, keys: tuple[str, ...]) -> str | None:
     return None
 
 
-def line(source: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
-    """The first of the keys that holds a line number."""
+def line(source: Mapping[str, Any], keys: tuple[str, ...], *, first: Literal[0, 1] = 1) -> int | None:
+    """The first of the keys that holds a line number, counted from 1; `first` is how the source counts."""
     for key in keys:
         told = source.get(key)
         number = None if told is None else paths.to_line(told)
         if number is not None:
-            return number
+            return number if first else paths.to_line(number + 1)
+        if first == 0 and told in (0, "0") and told is not False:
+            return 1
     return None
 
 
 def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
     """The events of a call, without success; None when the input lacks what the tool needs."""
+    if tool.does == "silent" and source is not None:
+        return []
     if not isinstance(source, dict):
         return None
     match tool.does:
@@ -71,14 +83,17 @@ def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
         case "write":
             path = text(source, tool.path)
             return [event.Write(path=resolve(path))] if path else None
+        case "patch":
+            return patch(tool, source, resolve)
         case "search":
             return search(tool, source, resolve)
         case "list":
             path = text(source, tool.scope)
             return [event.List(path=resolve(path) if path else None)]
         case "command":
-            command = text(source, tool.command)
-            return [event.Command(command=command)] if command else None
+            command, folder = text(source, tool.command), text(source, tool.folder)
+            there = resolve(folder) if folder else None
+            return [event.Command(command=command, working_directory=there)] if command else None
         case "skill":
             return skill(tool, source, resolve)
         case _:
@@ -90,10 +105,21 @@ def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]
     path = text(source, tool.path)
     if path is None:
         return None
-    start, end, count = line(source, tool.start), line(source, tool.end), line(source, tool.count)
+    start, end, count = (
+        line(source, tool.start, first=tool.first),
+        line(source, tool.end),
+        line(source, tool.count),
+    )
     if end is not None or count is not None:
         start, end = paths.line_range(start, end=end, count=count)
     return [event.Read(path=resolve(path), start_line=start, end_line=end)]
+
+
+def patch(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One write for the file that is named, else one for each file in the patch's text."""
+    path = text(source, tool.path)
+    named = [path] if path else patch_paths(text(source, tool.patch) or "")
+    return [event.Write(path=resolve(path)) for path in named] or None
 
 
 def search(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
@@ -108,8 +134,7 @@ def search(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Even
 def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
     """One skill: its file as named, in the named folder, or where skills of that name stand."""
     name = text(source, tool.name)
-    path = text(source, ("path", "file_path", "filePath", "skillPath"))
-    folder = text(source, ("dir", "directory"))
+    path, folder = text(source, tool.skill_file), text(source, tool.skill_folder)
     if path is None and folder:
         path = f"{folder.rstrip('/')}/SKILL.md"
     if path is None and name:

@@ -36,7 +36,7 @@ class GenericStream(Reader):
             text = line.data.decode("utf-8", "replace").strip(WHITE_SPACE)
             if text:
                 place = Where(self.now, None, line.number, line.offset, line.length, False)
-                yield Unread(raw=_value(text), place=place)
+                yield Unread(raw=_value(text), line=text, place=place)
 
 
 def _value(text: str) -> msgspec.Raw:

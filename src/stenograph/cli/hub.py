@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +28,6 @@ from stenograph.parser import EventParser
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _KINDS = [kind.word for kind in Kind]
-_SESSIONS = 256  # parsers held at once; the session that was quiet longest gives way
 
 _EXAMPLES = """\b
 Examples:
@@ -240,31 +239,20 @@ def _tell(report: Report, form: str | None) -> None:
 
 
 class _Events:
-    """Envelopes to normalized events, by a parser for each session: their calls may have the same ids."""
+    """Envelopes to normalized events, with the hub's own times: what is replayed happened earlier."""
 
     def __init__(self, *, profile: Literal["standard", "extended"], detail: bool, report: Report) -> None:
-        self._profile = profile
-        self._detail = detail
+        self._parser = EventParser("cline-hub", now="record", profile=profile, detail=detail)
         self._report = report
-        self._parsers: OrderedDict[str | None, EventParser] = OrderedDict()
 
     def __call__(self, event: HubEvent) -> Iterator[bytes]:
-        parser = self._parsers.pop(event.session_id, None)
-        if parser is None:
-            parser = EventParser("cline-hub", profile=self._profile, detail=self._detail)
-        self._parsers[event.session_id] = parser
-        yield from map(encode, parser.feed(jsonio.compact(event.raw) + b"\n"))
-        if len(self._parsers) > _SESSIONS:
-            yield from self._close(self._parsers.popitem(last=False)[1])
+        return map(encode, self._parser.feed(jsonio.compact(event.raw) + b"\n"))
 
     def close(self) -> Iterator[bytes]:
-        """What the parsers still hold."""
-        while self._parsers:
-            yield from self._close(self._parsers.popitem(last=False)[1])
-
-    def _close(self, parser: EventParser) -> Iterator[bytes]:
-        yield from map(encode, parser.close())
-        self._report.merge(parser.report)
+        """The calls that never got their answer."""
+        events = self._parser.close()
+        self._report.merge(self._parser.report)
+        return map(encode, events)
 
 
 class _Core:

@@ -24,6 +24,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "run": ("stenograph.cli.run:run", "Run an agent, and show and record what it does."),
     "replay": ("stenograph.cli.replay:replay", "Make the events of a recorded run again."),
+    "ls": ("stenograph.cli.ls:ls", "List the sessions that agents have stored, newest first."),
+    "show": ("stenograph.cli.show:show", "Show one stored session: a path, or the beginning of an id."),
+    "check": (
+        "stenograph.cli.check:check",
+        "Check stored sessions: faults, and kinds, members and tools never seen before.",
+    ),
     "translate": (
         "stenograph.cli.translate:translate",
         "Turn recorded events of one layer of the Cline SDK into another layer's, JSON lines to JSON lines.",
@@ -40,6 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hub": (
         "stenograph.cli.hub:hub",
         "Watch a running Cline hub. Needs the extra: pip install 'stenograph[hub]'.",
+    ),
+    "usage": (
+        "stenograph.cli.usage:usage",
+        "Add up the tokens and the cost of recorded runs.",
     ),
     "formats": (
         "stenograph.cli.formats:formats",

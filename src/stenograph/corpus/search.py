@@ -62,6 +62,7 @@ def _walk(path: str, seen: set[tuple[int, int]], *, depth: int) -> Iterator[Foun
         return
     if not _is_new(path, seen):
         return
+    shelf = path
     for name in _KINDS:
         for main in store(name).find(path):
             folder = os.path.dirname(main)
@@ -70,6 +71,9 @@ def _walk(path: str, seen: set[tuple[int, int]], *, depth: int) -> Iterator[Foun
                 return
             if _is_new(folder, seen):
                 yield Found(main, name)
+                shelf = os.path.dirname(folder)
+    if shelf != path:
+        _is_new(shelf, seen)  # all in it are found
     if depth:
         for name in _folders(path):
             yield from _walk(os.path.join(path, name), seen, depth=depth - 1)

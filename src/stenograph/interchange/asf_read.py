@@ -34,6 +34,7 @@ from stenograph.model import (
     Where,
 )
 from stenograph.notes import Kind, Report
+from stenograph.projection import Projection
 from stenograph.store import Store
 
 MARK = b"agentsession/"
@@ -69,6 +70,10 @@ class AsfStore(Store):
     def summary(self, path: str) -> Summary:
         """From the whole file."""
         return self.load(path).summary
+
+    def projection(self) -> type[Projection]:
+        """That of no agent; which one is right depends on the session."""
+        return Projection
 
     def load(self, path: str) -> Session:
         """The session, its subagents' inside where their files stand beside it or in one store with it."""

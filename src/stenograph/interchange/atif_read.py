@@ -33,6 +33,7 @@ from stenograph.model import (
     Where,
 )
 from stenograph.notes import Report
+from stenograph.projection import Projection
 from stenograph.store import Store
 
 _MARK = b'"ATIF-v'
@@ -77,6 +78,10 @@ class AtifStore(Store):
     def summary(self, path: str) -> Summary:
         """From the whole file."""
         return self.load(path).summary
+
+    def projection(self) -> type[Projection]:
+        """That of no agent; which one is right depends on the session."""
+        return Projection
 
     def load(self, path: str) -> Session:
         """The trajectory; raises ReadError when the file is no JSON object."""

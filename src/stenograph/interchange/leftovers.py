@@ -89,9 +89,13 @@ def named(rest: Any) -> str:
 
 def _is_whole(entry: Entry) -> bool:
     """Whether an entry holds its record as it is."""
+    record = entry.source.data
+    if entry.source.path:
+        return False
     if isinstance(entry, Unread):
-        return not entry.source.path
-    return isinstance(entry, Noticed) and entry.raw is not NO_PART and not entry.raw.path
+        raw = bytes(entry.raw)
+        return raw == record or raw == jsonio.compact(record)
+    return isinstance(entry, Noticed) and not entry.raw.path and entry.raw.data == record
 
 
 def _without(record: Any, path: Sequence[str | int], held: list[Any]) -> Any:

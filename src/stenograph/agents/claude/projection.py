@@ -9,8 +9,9 @@ import msgspec
 
 from stenograph import event, jsonio, model, paths, shell
 from stenograph.event import Event
+from stenograph.fields import amount, members
 from stenograph.model import Entry, Noticed, Prompted, ToolCalled, ToolReturned
-from stenograph.projection import Call, Held, Projection
+from stenograph.projection import Call, Projection
 from stenograph.tools import Tool, draft, line, printed, shell_events, text
 
 _PATH = ("file_path", "filePath", "path")
@@ -32,7 +33,7 @@ TOOLS = {
     "Glob": Tool(does="search", query=("pattern", "glob"), scope=("path",)),
     "LS": Tool(does="list", scope=("path",)),
     "Bash": Tool(does="command", command=("command", "cmd")),
-    "Skill": Tool(does="skill", name=("skill", "skill_name", "command")),
+    "Skill": Tool(does="skill", name=("skill", "skill_name", "command"), skill_file=(), skill_folder=()),
     "StructuredOutput": Tool(does="silent"),
 }
 """The tools that both profiles map."""
@@ -69,9 +70,10 @@ _SKILL_FOLDER = "Base directory for this skill: "
 
 
 class Subagent(msgspec.Struct):
-    """What is known of one subagent: its id and name, and which of its two events were given."""
+    """What is known of one subagent: its id, name and call, and which of its two events were given."""
 
     id: str | None = None
+    call: str | None = None
     name: str | None = None
     started: bool = False
     ended: bool = False
@@ -90,6 +92,7 @@ class ClaudeProjection(Projection):
         self._answers: dict[str, int] = {}  # results so far for an id that several calls share
         self._moving: dict[str, str] = {}  # calls that move the workspace: id to the member that says where
         self._subagents: dict[str, Subagent] = {}  # by call id and by task id
+        self._ambient: set[str] = set()  # tasks that the program runs for itself
         self._skill: event.Skill | None = None  # waits for the record that shows its real folder
         self._output: bytes | None = None  # the structured output, until a text follows it
 
@@ -114,12 +117,9 @@ class ClaudeProjection(Projection):
 
     def duration(self, entry: ToolReturned) -> int | float | None:
         """A structured result tells how long some tools took."""
-        details = entry.details.value()
-        for key in ("durationMs", "totalDurationMs"):
-            told = details.get(key) if isinstance(details, dict) else None
-            if isinstance(told, int | float) and not isinstance(told, bool):
-                return told
-        return None
+        details = members(entry.details.value())
+        told = amount(details.get("durationMs"))
+        return amount(details.get("totalDurationMs")) if told is None else told
 
     def base(self) -> str | None:
         """The folder of relative paths."""
@@ -131,11 +131,10 @@ class ClaudeProjection(Projection):
 
     def started(self, entry: model.Started) -> Iterable[Event]:
         """`init` sets the workspace, and the folder back to it."""
-        if entry.cwd:
-            self._move(entry.cwd)
+        self._move(entry.cwd or self.cwd)
         return ()
 
-    def _move(self, workspace: str) -> None:
+    def _move(self, workspace: str | None) -> None:
         self.cwd = self._folder = workspace
         self._adrift = False
 
@@ -160,8 +159,7 @@ class ClaudeProjection(Projection):
     def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
         """At a failed `result`, an API error's held text that it repeats is dropped."""
         if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
-            for held in self._held.values():
-                _drop_fault(held, entry.text)
+            self.drop_fault(entry.text)
         return super().ahead(entry, gave=gave)
 
     def ended(self, entry: model.Ended) -> Iterable[Event]:
@@ -185,8 +183,7 @@ class ClaudeProjection(Projection):
         if call.events is None and not self.extended:
             return [event.Unknown(json=entry.raw.raw())]
         if tool and tool.does == "other" and entry.id and call.events is not None:
-            name = text(entry.input, ("description",)) or text(entry.input, ("subagent_type",))
-            self._subagents.setdefault(entry.id, Subagent(name=name))
+            self._expect(entry.id, entry.input)
         self.open(call)
         return ()
 
@@ -198,8 +195,8 @@ class ClaudeProjection(Projection):
         waiting = self.waiting(entry.id)
         if not waiting:
             events: Iterable[Event] = self._unpaired(entry)
-        elif len(waiting) > 1:
-            return self._ambiguous(entry, entry.id or "", len(waiting))
+        elif waiting > 1:
+            return self._ambiguous(entry, entry.id or "", waiting)
         else:
             events = super().returned(entry)
         if self._moving and entry.id in self._moving:
@@ -260,15 +257,13 @@ class ClaudeProjection(Projection):
         return []
 
     def commanded(
-        self,
-        command: str,
-        ok: bool | None,
-        exit_code: int | None,
-        output: Any,
+        self, made: event.Command, ok: bool | None, exit_code: int | None, output: Any
     ) -> list[Event]:
         """What a shell command was; adrift, its relative paths stay as written."""
         base = None if self._adrift else self._folder
-        return shell_events(command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
+        return shell_events(
+            made.command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
+        )
 
     def _follow(self, made: Event, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
@@ -298,6 +293,13 @@ class ClaudeProjection(Projection):
             return list(self._start(self._subagents.get(call.entry.id or "", Subagent())))
         return super().unanswered(call)
 
+    def _expect(self, call: str, given: Any) -> None:
+        """A call asks for a subagent, which a record may have told of already; an ended one was another's."""
+        known = self._subagents.get(call)
+        if known is None or known.ended:
+            name = text(given, ("description",)) or text(given, ("subagent_type",))
+            self._subagents[call] = Subagent(name=name, call=call)
+
     def _agent_result(self, call: Call, entry: ToolReturned) -> Iterator[Event]:
         agent = self._subagents.setdefault(call.entry.id or "", Subagent())
         told = entry.details.value()
@@ -315,21 +317,29 @@ class ClaudeProjection(Projection):
         if agent.started or agent.ended:
             return
         agent.started = True
-        yield from self.delegated(model.Delegated(action="subagent_started", id=agent.id, name=agent.name))
+        yield from self._step(agent, "subagent_started")
 
     def _end(self, agent: Subagent, action: event.Action) -> Iterator[Event]:
         if agent.ended:
             return
         agent.ended = True
-        yield from self.delegated(model.Delegated(action=action, id=agent.id, name=agent.name))
+        yield from self._step(agent, action)
+
+    def _step(self, agent: Subagent, action: event.Action) -> Iterator[Event]:
+        for made in self.delegated(model.Delegated(action=action, id=agent.id, name=agent.name)):
+            if self.detail:
+                msgspec.structs.force_setattr(made, "call_id", agent.call)
+            yield made
 
     def _task_started(self, record: dict[str, Any]) -> Iterator[Event]:
+        task, called = text(record, ("task_id",)), text(record, ("tool_use_id",))
+        if record.get("ambient") is True and task:
+            self._ambient.add(task)
         if record.get("task_type") != "local_agent" or record.get("ambient") is True:
             return
-        task, called = text(record, ("task_id",)), text(record, ("tool_use_id",))
-        agent = self._subagents.get(called or "") or Subagent()
-        agent.id = task or agent.id
-        agent.name = text(record, ("description",)) or text(record, ("subagent_type",)) or agent.name
+        agent = self._subagents.get(called or "") or self._subagents.get(task or "") or Subagent()
+        agent.id, agent.call = task or agent.id, called or agent.call
+        agent.name = text(record, ("description",)) or agent.name or text(record, ("subagent_type",))
         agent.background = record.get("is_backgrounded") is True
         self._subagents.update({key: agent for key in (task, called) if key})
         yield from self._start(agent)
@@ -337,7 +347,7 @@ class ClaudeProjection(Projection):
     def _task_notified(self, record: dict[str, Any]) -> Iterator[Event]:
         task, called = text(record, ("task_id",)), text(record, ("tool_use_id",))
         agent = self._subagents.get(task or "") or self._subagents.get(called or "")
-        if agent is None:
+        if agent is None or task in self._ambient:
             return
         agent.id = agent.id or task
         yield from self._start(agent)
@@ -374,15 +384,11 @@ def _skill_folder(entry: Entry) -> str | None:
     return entry.text[len(_SKILL_FOLDER) :].split("\n", 1)[0].strip() or None
 
 
-def _drop_fault(held: Held, told: str | None) -> None:
-    if held.fault and "\n\n".join(held.texts) == told:
-        held.texts.clear()
-
-
 def _retry(record: dict[str, Any]) -> str:
-    words = f"api retry {record.get('attempt')} of {record.get('max_retries')}"
-    parts = [record.get("error"), record.get("error_status")]
-    told = " ".join(str(part) for part in parts if isinstance(part, str | int) and part != "")
+    attempt, most = line(record, ("attempt",)), line(record, ("max_retries",))
+    words = f"api retry {attempt} of {most}" if attempt and most else "api retry"
+    parts = (record.get("error"), record.get("error_status"))
+    told = " ".join(str(part) for part in parts if part and isinstance(part, str | int))
     return f"{words}: {told}" if told else words
 
 

@@ -53,6 +53,8 @@ class Message(TypedDict, total=False):
 
     id: Any
     model: Any
+    stop_reason: msgspec.Raw
+    usage: msgspec.Raw
     content: list[Block] | str
 
 

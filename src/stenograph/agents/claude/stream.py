@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stenograph import jsonio
+from stenograph import blocks, jsonio
+from stenograph.agents.claude.meter import ClaudeMeter, cost_since, counted
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
 from stenograph.event import Tokens
+from stenograph.fields import word
 from stenograph.model import (
     NOWHERE,
     Ended,
@@ -32,7 +34,9 @@ from stenograph.model import (
 )
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.tools import text
 
+_FLAGS = frozenset(("interrupted", "is_interrupted", "is_interruption"))
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
 
 
@@ -42,6 +46,7 @@ class ClaudeStream(Reader):
     agent = "claude"
     command = "claude -p … --output-format stream-json --verbose"
     projection = ClaudeProjection
+    meters = ClaudeMeter
     dialect = Dialect(
         types=frozenset(
             ("system", "assistant", "user", "rate_limit_event", "result", "stream_event", "control_response")
@@ -71,14 +76,14 @@ class ClaudeStream(Reader):
     @on("system")
     def system(self, record: dict[str, Any]) -> Iterable[Entry]:
         """`init` begins a session or a turn; the rest is housekeeping, named by its subtype."""
-        subtype = _word(record.get("subtype")) or ""
+        subtype = word(record.get("subtype")) or ""
         if subtype == "init":
             yield Started(
                 thread=NOWHERE,
-                session_id=_word(record.get("session_id")),
-                cwd=_word(record.get("cwd")),
-                model=_word(record.get("model")),
-                version=_word(record.get("claude_code_version")),
+                session_id=word(record.get("session_id")),
+                cwd=word(record.get("cwd")),
+                model=word(record.get("model")),
+                version=word(record.get("claude_code_version")),
             )
             return
         yield Noticed(kind=f"system/{subtype}", record=record, raw=Part(self.unit.data), thread=NOWHERE)
@@ -86,99 +91,85 @@ class ClaudeStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
-        thread = _thread(record)
+        thread = blocks.thread(record)
         message = record.get("message")
-        blocks = _blocks(message)
-        if blocks is None or not isinstance(message, dict):
+        found = blocks.content(message)
+        if found is None or not isinstance(message, dict):
             yield self._odd(thread)
             return
         if self.is_full:
-            yield from self._in_order(record, message, blocks)
+            yield from self._in_order(record, message, found)
             return
-        thoughts: list[str] = []
-        texts: list[str] = []
-        deeds: list[tuple[int, Any]] = []
-        for position, block in enumerate(blocks):
-            kind = block.get("type") if isinstance(block, dict) else None
-            if kind == "text" and isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif kind == "thinking" and isinstance(block.get("thinking"), str):
-                thoughts.append(block["thinking"])
-            elif kind == "redacted_thinking":
-                thoughts.append("")
-            else:
-                deeds.append((position, block))
-        name = _word(message.get("id"))
-        if thoughts or not texts:
+        thoughts, texts, deeds = blocks.sort(found)
+        name = word(message.get("id"))
+        if thoughts or not (texts or deeds):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
             fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
             yield Said(text="".join(texts), message=name, fault=fault, thread=thread)
+        parts = blocks.parts(self.unit.data, len(found)) if deeds else []
         for position, block in deeds:
-            yield self._deed(block, position, thread)
+            yield self._deed(block, parts[position], thread)
 
-    def _in_order(
-        self, record: dict[str, Any], message: dict[str, Any], blocks: list[Any]
-    ) -> Iterator[Entry]:
+    def _in_order(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
         """An entry for each block as it stands, with the model call that it came out of."""
-        thread, name, reply = _thread(record), _word(message.get("id")), _reply(record, message)
+        thread, name, reply = blocks.thread(record), word(message.get("id")), _reply(record, message)
         fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
-        whole = isinstance(message.get("content"), str)
-        for position, block in enumerate(blocks):
-            path = ("message", "content") if whole else ("message", "content", position)
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
             entry: Entry
             match block:
                 case {"type": "text", "text": str(text)}:
                     entry = Said(text=text, message=name, fault=fault, reply=reply, thread=thread)
                 case {"type": "thinking", "thinking": str(text)}:
-                    signed = _word(block.get("signature"))
+                    signed = word(block.get("signature"))
                     entry = Thought(text=text, message=name, signature=signed, reply=reply, thread=thread)
                 case {"type": "redacted_thinking"}:
-                    hidden = _word(block.get("data"))
+                    hidden = word(block.get("data"))
                     entry = Thought(text="", message=name, redacted=hidden, reply=reply, thread=thread)
                 case _:
-                    entry = self._deed(block, position, thread)
+                    entry = self._deed(block, part, thread)
                     if isinstance(entry, ToolCalled):
                         entry.reply = reply
-            entry.source = Part(self.unit.data, path)
+            entry.source = self._source(message, position)
             yield entry
 
-    def _deed(self, block: Any, position: int, thread: str | None) -> Entry:
+    def _source(self, message: dict[str, Any], position: int) -> Part:
+        """Where a block stands in the record; a message that is a string is one block."""
+        path = ("message", "content")
+        return Part(self.unit.data, path if isinstance(message["content"], str) else (*path, position))
+
+    def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
-        part = Part(self.unit.data, ("message", "content", position))
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind in _CALLS and (call := _word(block.get("id"))):
-            tool = block.get("name")
-            known = isinstance(tool, str) and "input" in block
-            name = tool if known else ""
-            return ToolCalled(id=call, tool=name, input=block.get("input"), raw=part, thread=thread)
-        if (
-            isinstance(kind, str)
-            and kind.endswith("_tool_result")
-            and (call := _word(block.get("tool_use_id")))
-        ):
+        kind = blocks.kind(block)
+        if kind in _CALLS and (call := word(block.get("id"))):
+            # A server's tool is outside every table, whatever its name: without input it counts as malformed.
+            given = block.get("input") if kind == "tool_use" else None
+            name = word(block.get("name")) or ""
+            return ToolCalled(id=call, tool=name, input=given, raw=part, thread=thread)
+        if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
 
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        thread = _thread(record)
-        blocks = _blocks(record.get("message"))
-        if blocks is None:
+        thread = blocks.thread(record)
+        found = blocks.content(record.get("message"))
+        if found is None:
             yield self._odd(thread)
             return
-        alone = len(blocks) == 1 or _results(blocks) == 1
+        shared, refused = record.get("tool_use_result"), _refused(record.get("tool_result_meta"))
+        owners = None if shared is None or _results(found) < 2 else self._owners()
         synthetic = record.get("isSynthetic") is True
-        if not blocks:
+        if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        whole = isinstance(record["message"]["content"], str)
-        for position, block in enumerate(blocks):
-            part = Part(self.unit.data, ("message", "content", position))
-            kind = block.get("type") if isinstance(block, dict) else None
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
+            kind = blocks.kind(block)
             entry: Entry
             if kind == "tool_result":
-                entry = _result(record, block, part, thread, alone)
+                name = word(block.get("tool_use_id"))
+                mine = shared if owners is None or name in owners else None
+                entry = self._result(block, part, thread, shared=mine, refused=name in refused)
             elif kind == "text" and isinstance(block.get("text"), str):
                 entry = Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
@@ -186,14 +177,38 @@ class ClaudeStream(Reader):
             else:
                 entry = self._odd(thread, part)
             if self.is_full:
-                entry.source = Part(self.unit.data, part.path[:-1]) if whole else part
+                entry.source = self._source(record["message"], position)
             yield entry
+
+    def _owners(self) -> set[str | None]:
+        """The ids that a record's `tool_use_result` names, which is of one of its several results."""
+        told = Part(self.unit.data, ("tool_use_result",)).value()
+        names = [text(told, (key,)) for key in ("tool_use_id", "toolUseId", "id")]
+        return {name for name in names if name}
+
+    def _result(
+        self, block: dict[str, Any], part: Part, thread: str | None, *, shared: Any, refused: bool
+    ) -> Entry:
+        """A result, with what its record tells of it beside the block (`shared`)."""
+        own = block.get("tool_use_result")
+        where = Part(self.unit.data, ("tool_use_result",))
+        if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
+            where = Part(part.data, (*part.path, "tool_use_result"))
+        failed = refused or block.get("is_error") is True or any(map(_interrupted, (block, own, shared)))
+        return ToolReturned(
+            id=word(block.get("tool_use_id")),
+            ok=not failed,
+            output=block.get("content"),
+            details=where,
+            raw=part,
+            thread=thread,
+        )
 
     @on("rate_limit_event")
     def rate_limit(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Credential state; only a status other than `allowed` is worth a word."""
         match record:
-            case {"rate_limit_info": {"status": str(status)}} if status != "allowed":
+            case {"rate_limit_info": {"status": str(status)}} if status not in ("", "allowed"):
                 yield Warned(message=f"rate limit: {status}", thread=NOWHERE)
 
     @on("stream_event")
@@ -209,7 +224,7 @@ class ClaudeStream(Reader):
     @on("result")
     def result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A turn ended: the release's own flag, subtype and API status say whether it failed."""
-        subtype = _word(record.get("subtype"))
+        subtype = word(record.get("subtype"))
         fault = subtype if subtype != "success" else None
         status = record.get("api_error_status")
         failed = record.get("is_error") is True or fault is not None or status is not None
@@ -218,13 +233,14 @@ class ClaudeStream(Reader):
         )
         head = ", ".join(part for part in (fault, told) if part)
         texts = "; ".join(_texts(record))
+        usage = record.get("usage")
         yield Ended(
             ok=not failed,
-            text=_word(record.get("result")),
+            text=word(record.get("result")) or texts or None,
             message=(f"{head}: {texts}" if head and texts else head or texts) or "error",
             code=fault or told or None,
-            tokens=_tokens(record.get("usage")),
-            cost=_cost(record.get("model_usage_since_last_result")),
+            tokens=counted(usage).tokens if isinstance(usage, dict) else None,
+            cost=cost_since(record.get("model_usage_since_last_result")),
             thread=NOWHERE,
         )
 
@@ -236,118 +252,45 @@ class ClaudeStream(Reader):
 
 def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
     """The call of the model; its usage was told when the answer began unless a reason to stop is there."""
-    usage, stop = message.get("usage"), _word(message.get("stop_reason"))
-    tokens = _tokens(usage)
+    usage, stop = message.get("usage"), word(message.get("stop_reason"))
+    took = counted(usage) if isinstance(usage, dict) else None
+    tokens = took.tokens if took else None
     if tokens and not stop:
         tokens = Tokens(uncached_input=tokens.uncached_input, cached_input=tokens.cached_input)
     return Reply(
-        id=_word(message.get("id")),
-        model=_word(message.get("model")),
-        request=_word(record.get("request_id")),
+        id=word(message.get("id")),
+        model=word(message.get("model")),
+        request=word(record.get("request_id")),
         stop=stop,
         tokens=tokens,
-        cache_writes=_count(usage.get("cache_creation_input_tokens")) if isinstance(usage, dict) else None,
+        cache_writes=took.cache_write if took else None,
     )
 
 
-def _result(
-    record: dict[str, Any], block: dict[str, Any], part: Part, thread: str | None, alone: bool
-) -> Entry:
-    name = _word(block.get("tool_use_id"))
-    own, shared = block.get("tool_use_result"), record.get("tool_use_result")
-    where = Part(part.data, ("tool_use_result",))
-    if shared is not None and not alone and not _names(where.value(), name):
-        shared = None
-    failed = (
-        block.get("is_error") is True
-        or _interrupted(block)
-        or _interrupted(own)
-        or _interrupted(shared)
-        or _not_run(record.get("tool_result_meta"), name)
-    )
-    if shared is None:
-        where = Part(part.data, (*part.path, "tool_use_result"))
-    return ToolReturned(
-        id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
-    )
-
-
-def _results(blocks: list[Any]) -> int:
-    return sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
-
-
-def _names(told: Any, name: str | None) -> bool:
-    keys = ("tool_use_id", "toolUseId", "id")
-    return name is not None and isinstance(told, dict) and any(told.get(key) == name for key in keys)
+def _results(found: list[Any]) -> int:
+    return sum(blocks.kind(block) == "tool_result" for block in found)
 
 
 def _interrupted(source: Any) -> bool:
-    return isinstance(source, dict) and (
+    if not isinstance(source, dict) or _FLAGS.isdisjoint(source):
+        return False
+    return (
         source.get("interrupted") is True
         or source.get("is_interrupted") is True
         or source.get("is_interruption") is True
     )
 
 
-def _not_run(metas: Any, name: str | None) -> bool:
-    """Whether the call was refused or cancelled, by the entry of `tool_result_meta` for its id."""
-    if name is None or not isinstance(metas, list):
-        return False
-    for meta in metas:
-        if isinstance(meta, dict) and meta.get("id") == name and _word(meta.get("non_execution_kind")):
-            return True
-    return False
-
-
-def _thread(record: dict[str, Any]) -> str | None:
-    return _word(record.get("parent_tool_use_id"))
-
-
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _blocks(message: Any) -> list[Any] | None:
-    """A message's blocks; a string is one block of text."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else None
+def _refused(metas: Any) -> set[str | None]:
+    """The calls that were refused or cancelled, by the entries of `tool_result_meta`."""
+    found = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
+    return {call for meta in found if (call := word(meta.get("id"))) and word(meta.get("non_execution_kind"))}
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:
     """What a `result` says to people: its answer, or its list of errors."""
     told = record.get("result")
     errors = record.get("errors")
-    for text in [told, *(errors if isinstance(errors, list) else [errors])]:
-        if isinstance(text, str) and text:
-            yield text
-
-
-def _tokens(usage: Any) -> Tokens | None:
-    """One turn's tokens: input counts neither cache class, output counts the thinking."""
-    if not isinstance(usage, dict):
-        return None
-    fresh, written = _count(usage.get("input_tokens")), _count(usage.get("cache_creation_input_tokens"))
-    output = _count(usage.get("output_tokens"))
-    split = usage.get("output_tokens_details")
-    thinking = _count(split.get("thinking_tokens")) if isinstance(split, dict) else None
-    return Tokens(
-        uncached_input=None if fresh is None and written is None else (fresh or 0) + (written or 0),
-        cached_input=_count(usage.get("cache_read_input_tokens")),
-        output=output if output is None or thinking is None else max(0, output - thinking),
-        reasoning=thinking,
-    )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
-
-
-def _cost(models: Any) -> float | None:
-    """The turn's cost in USD, summed over the models that served it."""
-    if not isinstance(models, dict):
-        return None
-    costs = [model.get("costUSD") for model in models.values() if isinstance(model, dict)]
-    told = [cost for cost in costs if isinstance(cost, int | float) and not isinstance(cost, bool)]
-    return sum(told) if told else None
+    for said in [told, *(errors if isinstance(errors, list) else [errors])]:
+        if isinstance(said, str) and said:
+            yield said

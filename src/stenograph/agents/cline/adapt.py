@@ -110,6 +110,26 @@ class RuntimeEventAdapter:
         ]
 
 
+class AgentAdapters:
+    """An adapter for each agent, with a fresh state for each run, as their owners in Cline keep them.
+
+    `now_ms` is as in `RuntimeEventAdapter`.
+    """
+
+    def __init__(self, *, now_ms: Callable[[], float] | None) -> None:
+        self._now_ms = now_ms
+        self._adapters: dict[str | None, RuntimeEventAdapter] = {}  # of the agents that run
+
+    def translate(self, event: AgentRuntimeEvent, *, agent_id: str | None) -> list[AgentEvent]:
+        """The layer 2 events that one layer 1 event of this agent becomes: none, one or two."""
+        adapter = self._adapters.get(agent_id)
+        if adapter is None or isinstance(event, runtime.RunStarted):
+            adapter = self._adapters[agent_id] = RuntimeEventAdapter(now_ms=self._now_ms)
+        if isinstance(event, runtime.RunFinished | runtime.RunFailed):
+            del self._adapters[agent_id]
+        return adapter.translate(event)
+
+
 def to_legacy_agent_event(event: AgentRuntimeEvent) -> AgentEvent | None:
     """The first layer 2 event of one layer 1 event taken alone, or None.
 

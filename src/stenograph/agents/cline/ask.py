@@ -15,7 +15,7 @@ from stenograph.agents.cline.models import AgentModel, AgentModelRequest, ToolDe
 from stenograph.agents.cline.runtime import AgentMessage, AgentToolCallPart, AgentToolResultPart
 from stenograph.agents.cline.state import AgentState, Failed, Limits, spent
 from stenograph.agents.cline.turn import Answer, Assembler, ModelStream
-from stenograph.agents.cline.wire import to_wire
+from stenograph.agents.cline.wire import present, to_wire
 
 _LONGEST_DELAY_S = 15.0
 _OVERFLOW = re.compile(
@@ -192,21 +192,16 @@ async def _tool_result(asked: Questions, assembler: Assembler, event: models.Mod
         is_error=event.is_error,
         execution=event.execution,
     )
-    outcome = {"output": event.output, "isError": event.is_error}
-    told = {name: member for name, member in outcome.items() if member is not UNSET}
+    told = present(output=event.output, isError=event.is_error)
     assembler.activities[event.tool_call_id] = {**known, **_activity(call), **told}
     message = asked.state.message("tool", [result])
     await asked.emit(runtime.ToolFinished, iteration=asked.state.iteration, tool_call=call, message=message)
 
 
 def _activity(call: AgentToolCallPart) -> dict[str, Any]:
-    members = {
-        "toolCallId": call.tool_call_id,
-        "toolName": call.tool_name,
-        "execution": call.execution,
-        "input": call.input,
-    }
-    return {name: member for name, member in members.items() if member is not UNSET}
+    return present(
+        toolCallId=call.tool_call_id, toolName=call.tool_name, execution=call.execution, input=call.input
+    )
 
 
 async def _usage(asked: Questions, _: Assembler, event: models.ModelUsage) -> None:

@@ -205,9 +205,8 @@ class HubClient:
             if fault.sent and fault.sent.code == _TOO_BIG:
                 raise HubError(f"{where} sent a frame of more than {self._frame_bytes} bytes") from fault
             raise Lost(f"{where} closed the connection: {fault}") from fault
-        except (
-            exceptions.InvalidMessage
-        ) as fault:  # the hub's answer to a token that it does not take is to hang up
+        # the hub's answer to a token that it does not take is to hang up
+        except exceptions.InvalidMessage as fault:
             raise Lost(f"{where} hung up: a wrong or missing token, or no hub") from fault
         except TimeoutError as fault:
             raise Lost(f"{where} did not answer in time") from fault

@@ -6,20 +6,12 @@ import re
 from collections.abc import Iterator
 
 from stenograph import jsonio
+from stenograph.agents.cline.folders import FILE_API, FILE_CONTEXT_HISTORY, FILE_UI
 from stenograph.agents.cline.scalars import to_int
 from stenograph.agents.cline.types import ContextUpdate, HistoryItem, Message, UIMessage
 from stenograph.document import Array
 from stenograph.errors import ReadError
 from stenograph.salvage import Shape, Span, scan
-
-FILE_API = "api_conversation_history.json"
-FILE_UI = "ui_messages.json"
-FILE_LEGACY = "claude_messages.json"
-FILE_METADATA = "task_metadata.json"
-FILE_CONTEXT_HISTORY = "context_history.json"
-FILE_SETTINGS = "settings.json"
-FILE_HISTORY_ITEM = "history_item.json"
-FILE_TASK_HISTORY = "taskHistory.json"
 
 
 def parse_messages(data: bytes, *, name: str = FILE_API) -> Array[Message]:

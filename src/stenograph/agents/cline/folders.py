@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stenograph import jsonio
-from stenograph.agents.cline.elements import (
-    FILE_API,
-    FILE_HISTORY_ITEM,
-    FILE_LEGACY,
-    FILE_UI,
-)
 from stenograph.errors import ReadError
+
+FILE_API = "api_conversation_history.json"
+FILE_UI = "ui_messages.json"
+FILE_LEGACY = "claude_messages.json"
+FILE_METADATA = "task_metadata.json"
+FILE_CONTEXT_HISTORY = "context_history.json"
+FILE_SETTINGS = "settings.json"
+FILE_HISTORY_ITEM = "history_item.json"
+FILE_TASK_HISTORY = "taskHistory.json"
 
 MAX_SIZE = 1 << 30
 """A larger file, in bytes, is refused as malformed without being loaded."""

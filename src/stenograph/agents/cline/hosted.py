@@ -24,11 +24,11 @@ from stenograph.agents.cline.agent import (
     AgentUsageEvent,
     LegacyAgentUsage,
 )
-from stenograph.agents.cline.dialect import to_stored
 from stenograph.agents.cline.loop import Agent
 from stenograph.agents.cline.models import ModelInfo
 from stenograph.agents.cline.runtime import AgentRunResult, AgentRuntimeEvent
 from stenograph.agents.cline.session import CoreSessionEvent, CoreSessionSnapshot, SessionPendingPrompt
+from stenograph.agents.cline.stored import to_stored
 from stenograph.agents.cline.track import MistakeLimits, ToolTracker, to_iso
 from stenograph.errors import UsageError
 from stenograph.notes import Report

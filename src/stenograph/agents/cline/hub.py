@@ -16,6 +16,7 @@ from stenograph import jsonio
 from stenograph.agents.cline.discovery import VERSION
 from stenograph.agents.cline.session import HubEventEnvelope, to_envelope
 from stenograph.errors import HubError, Place, UsageError
+from stenograph.fields import whole
 from stenograph.notes import Kind, Report
 
 _REMEMBERED = 4096  # ids of events without a sequence are only known to be repeats by these
@@ -174,7 +175,7 @@ class Protocol:
             raw=raw,
             event_id=_text(envelope.get("eventId")),
             session_id=(_text(envelope.get("sessionId")) or "").strip() or None,
-            sequence=_whole(envelope.get("sequence")),
+            sequence=whole(envelope.get("sequence")),
         )
         if self._known(event):
             return None
@@ -309,7 +310,3 @@ def _split(data: bytes) -> tuple[Any, bytes]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

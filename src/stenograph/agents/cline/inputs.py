@@ -7,10 +7,10 @@ from bisect import bisect
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stenograph import paths
+from stenograph import jsonio, paths
 from stenograph.tools import COMMAND, COUNT, END, PATH, QUERY, START, line, text
 
-_HERE = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.]+))")
+_HERE = re.compile(r"(?<!<)<<(?!<)(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.]+))")
 
 
 class Stretch(NamedTuple):
@@ -24,7 +24,7 @@ class Stretch(NamedTuple):
 def commands(source: Any) -> list[str]:
     """The commands of a call: `commands`, `command` with `args`, or bare; a split here-document is one."""
     many = source.get("commands") if isinstance(source, Mapping) else None
-    return _here_documents(list(_commands(source if many is None or many == [] else many)))
+    return _here_documents(list(_commands(many)) or list(_commands(source)))
 
 
 def _commands(source: Any) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _with_arguments(command: str, arguments: Any) -> str:
         arguments = [arguments]
     if not isinstance(arguments, list):
         return command
-    words = [word if isinstance(word, str) else str(word) for word in arguments]
+    words = [word if isinstance(word, str) else jsonio.dumps(word).decode() for word in arguments]
     return " ".join(
         [command, *(f'"{word}"' if not word or re.search(r"\s", word) else word for word in words)]
     )
@@ -53,9 +53,11 @@ def _here_documents(lines: list[str]) -> list[str]:
     """Join the strings that together make one here-document."""
     if not any("<<" in told for told in lines):
         return lines
-    ends: dict[str, list[int]] = {}
+    ends: dict[tuple[str, str], list[int]] = {}
     for position, told in enumerate(lines):
-        ends.setdefault(told.rsplit("\n", 1)[-1].lstrip("\t"), []).append(position)
+        last = told.rsplit("\n", 1)[-1]
+        ends.setdefault(("", last), []).append(position)
+        ends.setdefault(("-", last.lstrip("\t")), []).append(position)
     joined: list[str] = []
     at = 0
     while at < len(lines):
@@ -65,17 +67,18 @@ def _here_documents(lines: list[str]) -> list[str]:
     return joined
 
 
-def _here_end(lines: list[str], at: int, ends: Mapping[str, list[int]]) -> int:
-    """Where the here-document ends that begins at `at`: `at` itself when it does not go on."""
+def _here_end(lines: list[str], at: int, ends: Mapping[tuple[str, str], list[int]]) -> int:
+    """Where the here-document ends that begins at `at`: `at` itself when it does not go on.
+
+    `ends` has the positions by their last line, and with a `-` by the same without leading tabs.
+    """
     found = _HERE.search(lines[at])
     if found is None or "\n" in lines[at][found.end() :]:
         return at
     dash, *words = found.groups()
-    places = ends.get(next(word for word in words if word), [])
-    for position in places[bisect(places, at) :]:
-        if dash or not lines[position].rsplit("\n", 1)[-1].startswith("\t"):
-            return position
-    return at
+    places = ends.get((dash, next(word for word in words if word)), [])
+    later = bisect(places, at)
+    return places[later] if later < len(places) else at
 
 
 def files(source: Any) -> list[Stretch]:
@@ -108,7 +111,7 @@ def _stretches(source: Any) -> list[Stretch]:
 def queries(source: Any) -> list[str]:
     """The patterns of a search: `queries`, one of the usual keys, or bare."""
     many = source.get("queries") if isinstance(source, Mapping) else source
-    found = [many] if isinstance(many, str) else many if isinstance(many, list) else []
+    found = many if isinstance(many, list) else [many]
     told = [text(item, QUERY) if isinstance(item, Mapping) else item for item in found]
     usable = [query for query in told if isinstance(query, str) and query]
     if usable:

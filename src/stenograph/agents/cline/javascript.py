@@ -49,7 +49,22 @@ def stringify(value: Any) -> str:
 
 
 def to_string(value: Any) -> str:
-    """The text that `String(value)` gives."""
+    """The text that `String(value)` gives. Any depth of nesting is fine."""
+    return ",".join(_leaves(value)) if isinstance(value, list) else _word(value)
+
+
+def _leaves(value: list[Any]) -> Iterator[str]:
+    """What a list's text joins, lists within it included; one that is empty, and null, give nothing."""
+    todo: list[Any] = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list) and item:
+            todo += reversed(item)
+        else:
+            yield "" if item is None or isinstance(item, list) else _word(item)
+
+
+def _word(value: Any) -> str:
     match value:
         case str():
             return value
@@ -57,14 +72,22 @@ def to_string(value: Any) -> str:
             return "null"
         case bool():
             return "true" if value else "false"
-        case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
         case int() | float():
-            return number(value)
-        case list():
-            return ",".join("" if item is None else to_string(item) for item in value)
+            return _number_or_word(value)
         case _:
             return "undefined" if value is UNSET else "[object Object]"
+
+
+def _number_or_word(value: float) -> str:
+    try:
+        return number(value) if math.isfinite(value) else _endless(value)
+    except OverflowError:  # a whole number beyond every double
+        return _endless(value)
+
+
+def _endless(value: float) -> str:
+    # math.isnan takes no whole number beyond every double
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
 
 
 def number(value: float) -> str:

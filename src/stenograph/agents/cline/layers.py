@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 from stenograph.agents.cline import agent, runtime, session, wire
-from stenograph.agents.cline.adapt import RuntimeEventAdapter
+from stenograph.agents.cline.adapt import AgentAdapters
 from stenograph.agents.cline.project import SessionEventProjector
 from stenograph.agents.cline.receive import HubEventTranslator
 from stenograph.errors import Place, UsageError
@@ -83,7 +83,7 @@ def _steps(
 ) -> Iterator[_Step]:
     begin, end = LAYERS.index(source), LAYERS.index(target)
     upward: list[Callable[[], _Step]] = [
-        lambda: _adapted(RuntimeEventAdapter(now_ms=now_ms)),
+        lambda: _adapted(AgentAdapters(now_ms=now_ms)),
         lambda: lambda event: [_owned(event, session_id)],
         lambda: SessionEventProjector(now_ms=now_ms).project,
     ]
@@ -97,13 +97,9 @@ def _steps(
         yield make()
 
 
-def _adapted(adapter: RuntimeEventAdapter) -> _Step:
-    """The adapter as its owner uses it: each run begins with a fresh state."""
-
+def _adapted(adapters: AgentAdapters) -> _Step:
     def step(event: runtime.AgentRuntimeEvent) -> list[agent.AgentEvent]:
-        if isinstance(event, runtime.RunStarted):
-            adapter.reset()
-        return adapter.translate(event)
+        return adapters.translate(event, agent_id=runtime.agent_of(event))
 
     return step
 

@@ -25,7 +25,7 @@ from stenograph.agents.cline.runtime import (
     AgentToolCallPart,
     AgentToolResultPart,
 )
-from stenograph.agents.cline.state import AgentState, Failed, Limits, said
+from stenograph.agents.cline.state import AgentState, ContextWindowOverflowError, Failed, Limits, said
 from stenograph.agents.cline.tools import AgentTool, ToolRunner
 from stenograph.errors import Place, UsageError
 from stenograph.notes import Kind, Report
@@ -160,6 +160,9 @@ class Agent:
         reason = answer.given.finish_reason
         if reason == "aborted":
             raise Failed("Run aborted")
+        overflow = self._state.last_error_class == "context_window_exceeded"
+        if reason == "error" and overflow and not answer.given.calls:
+            raise ContextWindowOverflowError(self._state.last_error)
         if answer.given.empty and reason != "max-tokens":
             self._refuse(reason)
         await self._add(answer.message)

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from stenograph.agents.cline import agent, javascript, session
 from stenograph.agents.cline.session import CoreSessionEvent, HubEventEnvelope, SessionAgentEvent
-from stenograph.agents.cline.wire import plain
+from stenograph.agents.cline.wire import plain, present
 
 Lookup: TypeAlias = Callable[[str], Mapping[str, Any] | None]
 _Found: TypeAlias = list[tuple[str, dict[str, Any]]]
@@ -170,12 +170,8 @@ def _nothing(_: str) -> None:
     return None
 
 
-def _present(**members: Any) -> dict[str, Any]:
-    return {name: member for name, member in members.items() if member is not UNSET}
-
-
 def _one(name: str, **members: Any) -> _Found:
-    return [(name, _present(**members))]
+    return [(name, present(**members))]
 
 
 def _stripped(value: Any) -> str:
@@ -196,7 +192,7 @@ def _clipped(text: str) -> str:
 
 
 def _tokens(sent: Any, made: Any, read: Any, written: Any, cost: Any) -> dict[str, Any]:
-    return _present(
+    return present(
         inputTokens=sent,
         outputTokens=made,
         cacheReadTokens=_or_zero(read),
@@ -216,7 +212,7 @@ def _agent(payload: SessionAgentEvent, event: agent.AgentEventMetadata) -> dict[
         kind = "teammate"
     elif _truthy(event.parent_agent_id):
         kind = "subagent"
-    return _present(
+    return present(
         kind=kind,
         agentId=event.agent_id,
         conversationId=event.conversation_id,
@@ -367,7 +363,7 @@ def _pending_prompts(_: SessionEventProjector, payload: session.SessionPendingPr
 def _prompt_submitted(
     _: SessionEventProjector, payload: session.SessionPendingPromptSubmittedEvent
 ) -> _Found:
-    prompt = _present(
+    prompt = present(
         id=payload.id,
         prompt=payload.prompt,
         delivery=payload.delivery,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,6 +17,7 @@ from stenograph.patch import patch_paths
 from stenograph.projection import Call, Projection
 from stenograph.tools import SCOPE, Resolve, Tool, draft, line, text
 
+_NEAR = 64  # open calls of one id among which an agent's own is looked for
 Drafter = Callable[[Any, Resolve], list[Event]]
 
 _CONSUMED = frozenset(
@@ -73,7 +76,8 @@ def _searches(source: Any, resolve: Resolve) -> list[Event]:
 
 
 def _list(source: Any, resolve: Resolve) -> list[Event]:
-    return draft(Tool(does="list"), source, resolve) or [event.List()]
+    named = {"path": source} if isinstance(source, str) else source
+    return draft(Tool(does="list"), named, resolve) or [event.List()]
 
 
 def _skill(source: Any, resolve: Resolve) -> list[Event]:
@@ -114,7 +118,7 @@ class ClineProjection(Projection):
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
         """Record a call; a subagent starts, and a question is asked, at once."""
-        call = self._call(entry)
+        call = self.call(entry)
         self.open(call)
         if not self.extended:
             return ()
@@ -123,14 +127,21 @@ class ClineProjection(Projection):
         question = text(entry.input, ("question",)) if entry.tool == "ask_question" else None
         return self.detailed([event.Agent(message=question)], call, None) if question else ()
 
-    def _call(self, entry: ToolCalled) -> Call:
+    def call(self, entry: ToolCalled) -> Call:
+        """A call with the events that its input asks for."""
         made = TOOLS.get(entry.tool)
         return Call(entry, None, (made(entry.input, self.resolve) or None) if made else None)
 
-    def restated(self, entry: ToolReturned, name: str) -> Call:
-        """The call that a result tells of, when its start was missed."""
-        told = ToolCalled(id=entry.id, tool=name, input=entry.input, raw=entry.raw, thread=entry.thread)
-        return self._call(told)
+    def returned(self, entry: ToolReturned) -> Iterable[Event]:
+        """Equal ids pair first in, first out; agents may use the same ones, so each its own first."""
+        numbers = self._ids.get(entry.id or "")
+        if numbers and len(numbers) > 1:
+            for number in islice(numbers, _NEAR):
+                if self._calls[number].entry.thread == entry.thread:
+                    numbers.remove(number)
+                    numbers.appendleft(number)
+                    break
+        return super().returned(entry)
 
     def verdicts(self, events: list[Event], entry: ToolReturned) -> list[bool | None]:
         """One verdict for the call; in the extended profile each item's own where they pair one to one."""
@@ -139,7 +150,7 @@ class ClineProjection(Projection):
     def settled(self, made: Event, ok: bool | None, entry: ToolReturned | None, position: int) -> list[Event]:
         """One event of a call with its success; only the extended profile looks into commands."""
         if isinstance(made, event.Command) and self.extended:
-            return self.commanded(made.command, ok, None, _told(entry, position))
+            return self.commanded(made, ok, None, _told(entry, position))
         if isinstance(made, event.Command):
             return [made if ok is None else msgspec.structs.replace(made, is_success=ok)]
         return super().settled(made, ok, entry, position)
@@ -157,11 +168,10 @@ class ClineProjection(Projection):
         match call.tool:
             case "spawn_agent":
                 return [self._delegation(_spawned(entry), call)] if entry else []
-            case "ask_question":
+            case "ask_question" if text(call.input, ("question",)):
                 return []
-            case "submit_and_exit":
-                summary = text(call.input, ("summary",))
-                return [event.Agent(message=summary)] if summary else []
+            case "submit_and_exit" if summary := text(call.input, ("summary",)):
+                return [event.Agent(message=summary)]
             case "team_spawn_teammate":
                 return self._mate("subagent_started", call, entry)
             case "team_shutdown_teammate":
@@ -205,25 +215,30 @@ class ClineProjection(Projection):
     def ended(self, entry: model.Ended) -> Iterable[Event]:
         """A run's end; its error is not given again."""
         given, self._run_errors = self._run_errors, set()
-        if not self.extended or entry.ok is not False or entry.text in given:
+        told = (entry.text or "").strip()
+        if not self.extended or entry.ok is not False or told in given:
             return ()
-        return [self._error(entry.message or "error", code=entry.code, run=False)]
+        self._errors.add(told)
+        made = self._error(entry.message or "error", code=entry.code)
+        self._run_errors.clear()
+        return [made]
 
-    def _error(self, message: str, *, code: str | None = None, run: bool = True) -> Event:
-        self._errors.add(message)
-        if run:
-            self._run_errors.add(message)
+    def _error(self, message: str, *, code: str | None = None) -> Event:
+        self._errors.add(message.strip())
+        self._run_errors.add(message.strip())
         return event.Error(message=message, code=code)
 
     def noticed(self, entry: Noticed) -> Iterable[Event]:
         """What the seed does not name: unknown in the standard profile, sorted in the extended one."""
+        record = entry.record
+        if entry.kind == "ask/followup":
+            return self._followup(text(record, ("text",)))
         if not self.extended:
             return [event.Unknown(json=entry.raw.raw())]
         if entry.kind in _CONSUMED:
             return ()
-        record = entry.record
         match entry.kind:
-            case "error" if isinstance(record.get("error"), dict) or "recoverable" in record:
+            case "inner/error":
                 return [self._inner_error(record)]
             case "error":
                 return self._once(_message(text(record, ("message",))) or "error")
@@ -237,8 +252,6 @@ class ClineProjection(Projection):
                 return self._team(entry)
             case "say/error_retry" | "ask/error_retry":
                 return _retry(text(record, ("text",)))
-            case "ask/followup":
-                return _followup(text(record, ("text",)))
             case "say/tool" | "ask/tool" | "say/command" | "ask/command":
                 return self._old_tool(entry)
         return [event.Unknown(json=entry.raw.raw())]
@@ -251,16 +264,25 @@ class ClineProjection(Projection):
             return event.Warning(message=message)
         return self._error(message)
 
+    def _followup(self, told: str | None) -> list[Event]:
+        """A question: its text in the standard profile, what the text's JSON asks in the extended one."""
+        question = text(_json(told), ("question",)) if self.extended else None
+        return [event.Agent(message=question or told)] if told else []
+
     def _once(self, message: str) -> list[Event]:
-        return [] if message in self._errors else [self._error(message)]
+        return [] if message.strip() in self._errors else [self._error(message)]
 
     def _team(self, entry: Noticed) -> Iterator[Event]:
         for carried in entry.inside:
-            yield from self.route(carried)
+            carried.place = entry.place
+            for made in self.route(carried):
+                if self.detail:
+                    self._place(made, carried)
+                yield made
         match entry.record:
             case {"event": {"type": "task_end", "agentId": str(agent)} as told}:
                 self._ended_mates.add(agent)
-                failed = text(told, ("error",)) or told.get("status") not in (None, "completed")
+                failed = told.get("error") or told.get("status") not in (None, "completed")
                 action: event.Action = "subagent_failed" if failed else "subagent_completed"
                 yield from self.delegated(model.Delegated(action=action, id=agent))
 
@@ -272,6 +294,51 @@ class ClineProjection(Projection):
         tool = _OLD_TOOLS.get(text(source, ("tool",)) or "")
         made = draft(tool, source, self.resolve) if tool else None
         return made or [event.Unknown(json=entry.raw.raw())]
+
+
+class SessionsProjection(Projection):
+    """Events of many sessions in one stream, by a `ClineProjection` for each: their calls share ids.
+
+    So many are kept; the session that was quiet longest gives way, as if it had ended.
+    """
+
+    KEPT = 256
+
+    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
+        super().__init__(cwd=cwd, extended=extended, detail=detail)
+        self._given = cwd
+        self._sessions: OrderedDict[str | None, ClineProjection] = OrderedDict()
+
+    def project(self, entry: model.Entry) -> list[Event]:
+        """The events that this entry completes in its session."""
+        own = self._own()
+        events = own.project(entry)
+        self.cwd = own.cwd
+        if len(self._sessions) > self.KEPT:
+            events += self._closed(self._sessions.popitem(last=False)[1])
+        return events
+
+    def flush(self) -> list[Event]:
+        """Nothing is held for joining: Cline tells whole messages."""
+        return []
+
+    def close(self) -> list[Event]:
+        """Every call that never got its answer, session by session."""
+        sessions, self._sessions = self._sessions, OrderedDict()
+        return [made for each in sessions.values() for made in self._closed(each)]
+
+    def _own(self) -> ClineProjection:
+        own = self._sessions.pop(self.session_id, None)
+        if own is None:
+            own = ClineProjection(cwd=self._given, extended=self.extended, detail=self.detail)
+            own.session_id, own.report = self.session_id, self.report
+        self._sessions[self.session_id] = own
+        own.now = self.now
+        return own
+
+    def _closed(self, own: ClineProjection) -> list[Event]:
+        own.now = self.now
+        return own.close()
 
 
 def _told(entry: ToolReturned | None, position: int) -> Any:
@@ -313,11 +380,6 @@ def _message(told: str | None) -> str | None:
     return text(_json(told), ("message",)) or told
 
 
-def _followup(told: str | None) -> list[Event]:
-    question = text(_json(told), ("question",)) or told
-    return [event.Agent(message=question)] if question else []
-
-
 def _notice(record: dict[str, Any]) -> list[Event]:
     phase = record.get("metadata")
     grave = record.get("noticeType") in ("recovery", "stop") or text(phase, ("phase",)) == "failed"
@@ -330,6 +392,7 @@ def _retry(told: str | None) -> list[Event]:
         return [event.Warning(message=told)] if told else []
     if source.get("failed") is True:
         return []
-    words = f"api retry {line(source, ('attempt',))} of {line(source, ('maxAttempts',))}"
+    attempt, most = line(source, ("attempt",)), line(source, ("maxAttempts",))
+    words = f"api retry {attempt} of {most}" if attempt and most else "api retry"
     fault = _message(text(source, ("errorMessage",)))
     return [event.Warning(message=f"{words}: {fault}" if fault else words)]

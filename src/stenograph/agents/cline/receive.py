@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from stenograph.agents.cline import agent, session
 from stenograph.agents.cline.session import CoreSessionEvent, HubEventEnvelope
+from stenograph.agents.cline.wire import present
 
 _Found: TypeAlias = list[tuple[str, dict[str, Any]]]
 
@@ -76,15 +77,11 @@ class HubEventTranslator:
         ts: Any = envelope.timestamp
         if ts in (None, UNSET):
             ts = self._now_ms() if self._now_ms else UNSET
-        return [*found, ("ended", _present(reason=reason, ts=ts))]
-
-
-def _present(**members: Any) -> dict[str, Any]:
-    return {name: member for name, member in members.items() if member is not UNSET}
+        return [*found, ("ended", present(reason=reason, ts=ts))]
 
 
 def _event(**members: Any) -> _Found:
-    return [("agent_event", {"event": _present(**members)})]
+    return [("agent_event", {"event": present(**members)})]
 
 
 def _is_number(value: Any) -> bool:
@@ -168,7 +165,7 @@ def _iteration_finished(payload: dict[str, Any]) -> _Found:
 def _notice(payload: dict[str, Any]) -> _Found:
     kind, role, owner = payload.get("noticeType"), payload.get("displayRole"), payload.get("agent")
     metadata = payload.get("metadata")
-    event = _present(
+    event = present(
         type="notice",
         **_agent_names(owner),
         noticeType=kind if kind in ("recovery", "stop") else "status",
@@ -177,13 +174,13 @@ def _notice(payload: dict[str, Any]) -> _Found:
         reason=_text(payload.get("reason")),
         metadata=metadata if isinstance(metadata, dict | list) else UNSET,
     )
-    team = _present(teamRole=_team_role(owner), teamAgentId=_text(_member(owner, "teamAgentId")))
+    team = present(teamRole=_team_role(owner), teamAgentId=_text(_member(owner, "teamAgentId")))
     return [("agent_event", {**team, "event": event})]
 
 
 def _usage_updated(payload: dict[str, Any]) -> _Found:
     delta, totals, owner = payload.get("delta"), payload.get("totals"), payload.get("agent")
-    event = _present(
+    event = present(
         type="usage",
         **_agent_names(owner),
         inputTokens=_count(_member(delta, "inputTokens")) or 0,
@@ -197,7 +194,7 @@ def _usage_updated(payload: dict[str, Any]) -> _Found:
         totalCacheWriteTokens=_count(_member(totals, "cacheWriteTokens")) or 0,
         totalCost=_cost(totals),
     )
-    team = _present(teamAgentId=_text(_member(owner, "teamAgentId")), teamRole=_team_role(owner))
+    team = present(teamAgentId=_text(_member(owner, "teamAgentId")), teamRole=_team_role(owner))
     return [("agent_event", {"event": event, **team})]
 
 
@@ -312,3 +309,6 @@ _RULES: dict[str, _Rule] = {
     "session.pending_prompts": _stateless(_pending_prompts),
     "session.pending_prompt_submitted": _stateless(_prompt_submitted),
 }
+
+TRANSLATED = frozenset(_RULES)
+"""The hub events that mean something in layer 3."""

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
+from stenograph.agents.cline.entries import is_ok, items, verdict
 from stenograph.agents.cline.requests import to_time
 from stenograph.agents.cline.scalars import to_float, to_int
 from stenograph.agents.cline.sessions import (
@@ -23,7 +24,6 @@ from stenograph.agents.cline.sessions import (
     Transcript,
     unwrap,
 )
-from stenograph.agents.cline.stream import is_ok, items, verdict
 from stenograph.agents.cline.types import Block
 from stenograph.event import Tokens
 from stenograph.model import (
@@ -213,7 +213,7 @@ def _display(message: SDKMessage, *, as_live: bool) -> Entry:
     if not message.is_error:
         return Noticed(kind="display", record=text, raw=part)
     if as_live:
-        return Noticed(kind="error", record={"type": "error", "error": {"message": text}}, raw=part)
+        return Noticed(kind="inner/error", record={"type": "error", "error": {"message": text}}, raw=part)
     return Failed(message=text)
 
 

@@ -370,3 +370,10 @@ def to_runtime_event(record: Mapping[str, Any]) -> AgentRuntimeEvent:
     """The layer 1 event that a JSON object is; `Unknown` for any other object. Never fails."""
     event: AgentRuntimeEvent = _read(record)
     return event
+
+
+def agent_of(event: AgentRuntimeEvent) -> str | None:
+    """The id of the agent that an event's snapshot is of, where there is one."""
+    snapshot = None if isinstance(event, Unknown) else event.snapshot
+    agent_id: Any = snapshot.agent_id if isinstance(snapshot, AgentRuntimeStateSnapshot) else None
+    return agent_id if isinstance(agent_id, str) else None

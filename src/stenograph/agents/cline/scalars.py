@@ -13,7 +13,8 @@ import msgspec
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _YEAR_10000_MS = 253_402_300_800_000
-_INT64 = Decimal(2**63)
+_BOUND = 2**63
+_INT64 = Decimal(_BOUND)
 
 
 def to_int(value: Any) -> tuple[int, bool] | None:
@@ -21,6 +22,8 @@ def to_int(value: Any) -> tuple[int, bool] | None:
 
     It may be written as a number (12, 12.0, 1e3) or as a string of one; None for anything else.
     """
+    if type(value) is int and -_BOUND <= value < _BOUND:
+        return value, True
     number = _decimal(value)
     if number is None or not -_INT64 <= number < _INT64:
         return None
@@ -30,6 +33,8 @@ def to_int(value: Any) -> tuple[int, bool] | None:
 
 def to_float(value: Any) -> float | None:
     """A number, or a string of one; None for anything else and for what no float can hold."""
+    if type(value) is float and math.isfinite(value):
+        return value
     number = _decimal(value)
     found = math.inf if number is None else float(number)
     return found if math.isfinite(found) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -20,13 +20,11 @@ import msgspec
 from stenograph import database, jsonio
 from stenograph.agents.cline.folders import list_dir, read_bounded
 from stenograph.agents.cline.scalars import to_millis
+from stenograph.agents.cline.sessionfolders import MESSAGES
 from stenograph.agents.cline.types import Block, ContentMember
 from stenograph.document import Array, Child, Children, Flag, Object, Refused, Text, Value
 from stenograph.errors import ReadError
 from stenograph.salvage import Shape, Span, scan
-
-MESSAGES = ".messages.json"
-"""What the names of message files end with."""
 
 _LIST = re.compile(rb'"messages"[ \t\n\r]*:[ \t\n\r]*(?=\[)')
 _WRAPPED = re.compile(r'\s*<user_input mode="([^"]*)">(.*)</user_input>\s*', re.DOTALL)
@@ -260,42 +258,6 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: b
         others=[file for file in found.files if file not in logs and file != f"{id}.json"],
         dirs=found.dirs,
     )
-
-
-def find_stored(root: str | os.PathLike[str]) -> list[str]:
-    """The main file of each session folder under a data folder, sorted: its manifest, else its messages.
-
-    `root` may also be its `sessions` folder or one session folder.
-    """
-    return sorted(iter_stored(os.fspath(root)))
-
-
-def iter_stored(folder: str) -> Iterator[str]:
-    """Like `find_stored`: each as soon as it is found, in the order of the names."""
-    main = main_file(folder)
-    if main:
-        yield main
-        return
-    sessions = os.path.join(folder, "sessions")
-    sessions = sessions if os.path.isdir(sessions) else folder
-    try:
-        names = list_dir(sessions).dirs
-    except ReadError:
-        return
-    yield from filter(None, (main_file(os.path.join(sessions, name)) for name in names))
-
-
-def main_file(folder: str) -> str | None:
-    """The manifest of a session folder, else its messages; None when it is no session folder.
-
-    A manifest alone makes one only in a folder named `sessions`: many folders hold a file of their own name.
-    """
-    parent, name = os.path.split(os.path.abspath(folder))
-    manifest, messages = os.path.join(folder, f"{name}.json"), os.path.join(folder, name + MESSAGES)
-    has_messages = os.path.isfile(messages)
-    if os.path.isfile(manifest) and (has_messages or os.path.basename(parent) == "sessions"):
-        return manifest
-    return messages if has_messages else None
 
 
 def parse_manifest(data: bytes) -> tuple[Manifest | None, str | None]:

@@ -52,6 +52,15 @@ class Failed(Exception):
         self.error_class = error_class
 
 
+class ContextWindowOverflowError(Failed):
+    """The conversation is longer than the model takes; Cline's error of this name has other words."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(
+            f"The conversation is too long for the model: {told}", error_class="context_window_exceeded"
+        )
+
+
 class AbortSignal:
     """Whether and why a run is to end, and what has to be stopped for that."""
 
@@ -198,5 +207,5 @@ def _number(usage: dict[str, Any], name: str) -> float:
 
 
 def _error(fault: Exception) -> AgentError:
-    name = "Error" if isinstance(fault, Failed) else type(fault).__name__
+    name = "Error" if type(fault) is Failed else type(fault).__name__
     return AgentError(name=name, message=str(fault))

@@ -10,8 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from stenograph.agents.cline.elements import FILE_API, FILE_LEGACY, FILE_UI
-from stenograph.agents.cline.folders import list_dir
+from stenograph.agents.cline.folders import (
+    FILE_API,
+    FILE_LEGACY,
+    FILE_UI,
+    list_dir,
+)
 from stenograph.agents.cline.requests import to_time
 from stenograph.agents.cline.scalars import to_float, to_millis
 from stenograph.agents.cline.taskdir import Task, read_task

@@ -8,6 +8,12 @@ agentimport v0.0.2 and by the agents' own sources. This module is the public fac
 from __future__ import annotations
 
 from stenograph.agents.cline.elements import (
+    find_history,
+    parse_context_history,
+    parse_messages,
+    parse_ui,
+)
+from stenograph.agents.cline.folders import (
     FILE_API,
     FILE_CONTEXT_HISTORY,
     FILE_HISTORY_ITEM,
@@ -16,12 +22,12 @@ from stenograph.agents.cline.elements import (
     FILE_SETTINGS,
     FILE_TASK_HISTORY,
     FILE_UI,
-    find_history,
-    parse_context_history,
-    parse_messages,
-    parse_ui,
+    MAX_SIZE,
+    find_sessions,
+    is_task_file,
+    parent_task,
+    task_dir,
 )
-from stenograph.agents.cline.folders import MAX_SIZE, find_sessions, is_task_file, parent_task, task_dir
 from stenograph.agents.cline.scalars import is_null, to_float, to_int, to_millis, to_range
 from stenograph.agents.cline.taskdir import Task, parse_task, read_task
 from stenograph.agents.cline.taskstore import TaskStore

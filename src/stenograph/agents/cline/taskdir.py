@@ -14,6 +14,13 @@ import msgspec
 
 from stenograph import jsonio
 from stenograph.agents.cline.elements import (
+    find_history,
+    parse_context_history,
+    parse_index,
+    parse_messages,
+    parse_ui,
+)
+from stenograph.agents.cline.folders import (
     FILE_API,
     FILE_CONTEXT_HISTORY,
     FILE_HISTORY_ITEM,
@@ -22,13 +29,6 @@ from stenograph.agents.cline.elements import (
     FILE_SETTINGS,
     FILE_TASK_HISTORY,
     FILE_UI,
-    find_history,
-    parse_context_history,
-    parse_index,
-    parse_messages,
-    parse_ui,
-)
-from stenograph.agents.cline.folders import (
     MAIN_FILES,
     MAX_SIZE,
     list_dir,

@@ -1,28 +1,27 @@
-"""Task directories as a store: found, summed up, read, replayed and checked."""
+"""Task directories as a store; what is in one is loaded only when it is asked for."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from stenograph import jsonio
-from stenograph.agents.cline import summary
-from stenograph.agents.cline.drift import check_task
-from stenograph.agents.cline.elements import FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS
-from stenograph.agents.cline.folders import MAIN_FILES, iter_sessions, task_dir
-from stenograph.agents.cline.projection import ClineProjection
-from stenograph.agents.cline.requests import requests, sent
-from stenograph.agents.cline.stream import ClineStream
-from stenograph.agents.cline.taskdir import Task, read_task
-from stenograph.agents.cline.timeline import place_of, timeline, workspace
-from stenograph.document import Array
-from stenograph.errors import Place
-from stenograph.model import Entry, Noticed, Part, Request, Sent, Session, Started, Summary, Unread, Where
-from stenograph.notes import Kind, Report
+from stenograph.agents.cline.folders import (
+    FILE_HISTORY_ITEM,
+    FILE_METADATA,
+    MAIN_FILES,
+    iter_sessions,
+    list_dir,
+    task_dir,
+)
+from stenograph.model import Entry, Request, Sent, Session, Summary
+from stenograph.notes import Report
 from stenograph.store import Store
+
+if TYPE_CHECKING:
+    from stenograph.projection import Projection
+
+_SUMMED_UP = frozenset((*MAIN_FILES, FILE_METADATA, FILE_HISTORY_ITEM))
 
 
 class TaskStore(Store):
@@ -30,7 +29,6 @@ class TaskStore(Store):
 
     format = "cline-task"
     agent = "cline"
-    projection = ClineProjection
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each task in a storage directory, its `tasks`, or one task directory."""
@@ -48,114 +46,40 @@ class TaskStore(Store):
         Classic's index is left out: it changes with every task, and with each its UI messages do.
         """
         folder = task_dir(path)
-        return [os.path.join(folder, name) for name in (*MAIN_FILES, FILE_METADATA, FILE_HISTORY_ITEM)]
+        return [os.path.join(folder, name) for name in list_dir(folder).files if name in _SUMMED_UP]
 
     def summary(self, path: str) -> Summary:
-        """From the UI messages, metadata and index entry; from the API history where there is no UI file."""
+        """From the UI messages, metadata and index entry; from the API history where they tell no request."""
+        from stenograph.agents.cline import summary
+
         return summary.of_task(task_dir(path))
 
     def load(self, path: str) -> Session:
         """The task as one timeline."""
-        task = read_task(path)
-        report = Report()
-        note_faults(task, report)
-        return Session(
-            summary=summary.of_loaded(task),
-            entries=list(timeline(task)),
-            requests=requests(task),
-            report=report,
-            source=task,
-            sent=lambda request: self.sent(task, request),
-            rest=list(_rest(task)),
-        )
+        from stenograph.agents.cline import tasksession
 
-    def sent(self, task: Task, request: Request) -> list[Sent]:
+        return tasksession.load(path, self.sent)
+
+    def sent(self, task: Any, request: Request) -> list[Sent]:
         """The messages of a request, by classic Cline's rules."""
-        return sent(task, request)
+        from stenograph.agents.cline import requests
+
+        return requests.sent(task, request)
 
     def live(self, path: str) -> Iterator[Entry]:
-        """What the command line of that time printed: the UI messages; without any, the API history."""
-        task = read_task(path)
-        if not task.ui.elements:
-            yield from timeline(task)
-            return
-        yield Started(session_id=task.id, cwd=workspace(task) or None)
-        yield from _shown(task)
+        """What the command line of that time printed."""
+        from stenograph.agents.cline import tasksession
+
+        return tasksession.live(path)
 
     def check(self, path: str) -> tuple[int, Report]:
         """Faults of files and elements; kinds, members and tools that are new."""
-        task = read_task(path)
-        report = Report()
-        note_faults(task, report)
-        check_task(task, report)
-        return task.units, report
+        from stenograph.agents.cline import tasksession
 
+        return tasksession.check(path)
 
-def _rest(task: Task) -> Iterator[Entry]:
-    """What is no part of the timeline: other files that were read, what damage left unread, subtasks."""
-    known: tuple[Array[Any], ...] = (task.api, task.ui, task.context)
-    for name, data in task.files.items():
-        if name not in [array.name for array in known]:
-            yield _file(name, data)
-    if task.history and os.path.basename(task.history_file) not in task.files:
-        yield _file(task.history_file, task.history.raw)
-    yield from (
-        Noticed(kind=f"file/{name}", record="not read", place=Where(file=name)) for name in task.others
-    )
-    for array in known:
-        if array.error:
-            data = task.files.get(array.name, b"")
-            tail = data[array.spans[-1][1] if array.spans else 0 :].decode("utf-8", "replace")
-            record = {"error": array.error, "text": tail}
-            yield Noticed(kind=f"fault/{array.name}", record=record, place=Where(file=array.name))
-    for child in task.history.child_ids if task.history else ():
-        yield Noticed(kind="child", record={"id": child}, place=Where(file=task.history_file))
+    def projection(self) -> type[Projection]:
+        """Cline's."""
+        from stenograph.agents.cline.projection import ClineProjection
 
-
-def _file(name: str, data: bytes) -> Entry:
-    """A whole file: its JSON, or its text where it is none."""
-    part = Part(data.removeprefix(b"\xef\xbb\xbf"))
-    try:
-        jsonio.check(part.data)
-    except ValueError:
-        part = Part(jsonio.dumps(data.decode("utf-8", "replace")))
-    return Noticed(kind=f"file/{name}", raw=part, place=Where(file=name))
-
-
-def note_faults(task: Task, report: Report) -> None:
-    """Note each file of a task that is damaged, and each element that is no object."""
-    arrays: tuple[Array[Any], ...] = (task.api, task.ui, task.context)
-    for array in arrays:
-        if array.error:
-            report.add(Kind.DAMAGED, "damaged-file", _at(task, array.name), array.error)
-        for number, element in enumerate(array.elements):
-            if element.error:
-                where = Place(os.path.join(task.dir, array.name), array.spans[number][0], number + 1)
-                report.add(Kind.UNREAD, "odd-element", where, f"{element.error}: {element.raw[:80]!r}")
-    for name, error in (
-        (FILE_METADATA, task.metadata_error),
-        (FILE_SETTINGS, task.settings_error),
-        (task.history_file or FILE_HISTORY_ITEM, task.history_error),
-    ):
-        if error:
-            report.add(Kind.DAMAGED, "damaged-file", _at(task, name), error)
-
-
-def _at(task: Task, name: str) -> Place:
-    return Place(os.path.join(task.dir, os.path.basename(name)))
-
-
-def _shown(task: Task) -> Iterator[Entry]:
-    """The UI messages, read as the records that the command line prints."""
-    reader = ClineStream()
-    places = []
-    for at, message in enumerate(task.ui.elements):
-        places.append(place_of(task.ui, at, message))
-        if message.error:
-            yield Unread(raw=msgspec.Raw(message.raw), place=places[-1])
-        for entry in reader.feed(jsonio.compact(message.raw if not message.error else b"") + b"\n"):
-            entry.place = places[entry.place.line - 1]
-            yield entry
-    for entry in reader.flush():
-        entry.place = places[entry.place.line - 1]
-        yield entry
+        return ClineProjection

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from stenograph.agents.cline import javascript, runtime
+from stenograph.agents.cline import runtime
 from stenograph.agents.cline.agent import ToolCallRecord
+from stenograph.agents.cline.models import to_text
 from stenograph.agents.cline.runtime import AgentRuntimeEvent, AgentToolResultPart
 
 
@@ -81,7 +82,7 @@ class ToolTracker:
         started, value = self._open.pop(call.tool_call_id, (now, UNSET))
         result = next((part for part in event.message.content if isinstance(part, AgentToolResultPart)), None)
         output = UNSET if result is None else result.output
-        error = _words(output) if result is not None and result.is_error is True else None
+        error = to_text(output) if result is not None and result.is_error is True else None
         self.records.append(
             ToolCallRecord(
                 id=call.tool_call_id,
@@ -122,7 +123,3 @@ class ToolTracker:
 def to_iso(ms: float) -> str:
     """Milliseconds since 1970 as ISO 8601 in UTC, as a JavaScript Date is written."""
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _words(output: Any) -> str:
-    return output if isinstance(output, str) else javascript.stringify(None if output is UNSET else output)

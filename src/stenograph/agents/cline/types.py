@@ -239,8 +239,10 @@ class UIMessage(Object):
     @property
     def kind(self) -> str:
         """The ask or the say, whichever `type` names."""
-        told = self.type
-        return self.say if told == "say" else self.ask if told == "ask" else ""
+        side = self.type
+        if side == "say":
+            return self.say
+        return self.ask if side == "ask" else ""
 
     @property
     def time(self) -> datetime | None:

@@ -10,7 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 
-from stenograph.agents.cline.elements import FILE_CONTEXT_HISTORY, FILE_HISTORY_ITEM, FILE_TASK_HISTORY
+from stenograph.agents.cline.folders import (
+    FILE_CONTEXT_HISTORY,
+    FILE_HISTORY_ITEM,
+    FILE_TASK_HISTORY,
+)
 from stenograph.agents.cline.types import HistoryItem, Message, TaskMetadata, UIMessage, Variant
 
 STORAGE_CLASSIC = "saoudrizwan.claude-dev"

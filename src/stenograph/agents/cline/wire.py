@@ -150,6 +150,11 @@ def to_wire(value: Wire) -> dict[str, Any]:
     return built
 
 
+def present(**members: Any) -> dict[str, Any]:
+    """The members that are not UNSET, by the names given."""
+    return {name: member for name, member in members.items() if member is not UNSET}
+
+
 def plain(value: Any) -> Any:
     """A member as JSON values: structs become objects, all else stays what it is."""
     if isinstance(value, Wire):

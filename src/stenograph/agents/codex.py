@@ -1,0 +1,438 @@
+"""`codex exec --json`, run on 0.171.0 and 0.77.0; two earlier schemas are read as the present one.
+
+Every item is told whole at its end, so what its start said counts only when no end comes. Failures are told
+twice, by an `error` record and by `turn.failed`, and retries are `error` records as well. What the program
+refuses (a malformed patch, an unknown tool, a sandboxed command) leaves no record at all. A `web_search` item
+has its `id` twice. Older: items whose kind is `item_type` (0.40 to 0.43), and `{id, msg: {type, …}}` records
+behind a line of settings and one with the prompt (before that).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from stenograph import event, model
+from stenograph.event import Event
+from stenograph.fields import count, grown, members, whole, word
+from stenograph.meter import NO_END, NOT_TOLD, SUBAGENT, Counts, Meter, without_reasoning
+from stenograph.model import (
+    Ended,
+    Entry,
+    Failed,
+    Part,
+    Prompted,
+    Said,
+    Spent,
+    Started,
+    Thought,
+    ToolCalled,
+    ToolReturned,
+    Warned,
+)
+from stenograph.projection import Call, Projection
+from stenograph.reader import Reader, on
+from stenograph.records import Dialect
+from stenograph.tools import Tool, draft, text
+
+TOOLS = {
+    "command_execution": Tool(does="command", folder=("cwd",)),
+    "file_change": Tool(does="write"),
+    "collab_tool_call": Tool(does="other"),
+    "todo_list": Tool(does="silent"),
+}
+"""The kinds of items that are calls; an `mcp_tool_call`, a `web_search` and others are unknown."""
+
+_WORDS = ("agent_message", "assistant_message", "reasoning", "error")
+_STARTS = ("thread.started", "session.created")
+_TURNS = ("turn.started", "turn.completed", "turn.failed")
+_OLD_TURNS = ("msg/task_started", "msg/task_complete", "msg/error", "msg/turn_aborted")
+_ITEMS = ("item.started", "item.updated", "item.completed")
+_WAITING = "Reading additional input from stdin..."
+_ADVICE = re.compile(r"Reconnecting\.\.\.|Model metadata for .* not found", re.DOTALL)
+
+
+class CodexProjection(Projection):
+    """Turns Codex's entries into events."""
+
+    tools = TOOLS
+
+    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
+        super().__init__(cwd=cwd, extended=extended, detail=detail)
+        self._errors: set[str] = set()  # this turn's texts of `error` records
+        self._failures: set[str] = set()  # and of `turn.failed`
+        self._gone: set[str] = set()  # subagents whose end was told
+
+    def started(self, entry: Started) -> Iterable[Event]:
+        """A turn begins with no fault."""
+        self._errors.clear()
+        self._failures.clear()
+        return super().started(entry)
+
+    def failed(self, entry: Failed) -> Iterable[Event]:
+        """An error, unless the turn's failure has told it."""
+        self._errors.add(entry.message)
+        return () if entry.message in self._failures else super().failed(entry)
+
+    def ended(self, entry: Ended) -> Iterable[Event]:
+        """A turn's end: its usage, or its error unless an `error` record has told it."""
+        if entry.message is not None:
+            self._failures.add(entry.message)
+        return () if entry.message in self._errors else super().ended(entry)
+
+    def draft(self, tool: Tool, source: Any) -> list[Event] | None:
+        """A command is taken even when empty; a change of several files is one write each."""
+        if tool.does == "command" and source.get("command") == "":
+            return [event.Command(command="")]
+        if tool.does != "write":
+            return draft(tool, source, self.resolve)
+        return [event.Write(path=self.resolve(path)) for path in _changed(source.get("changes"))] or None
+
+    def returned(self, entry: ToolReturned) -> Iterable[Event]:
+        """The end of a call: what it says counts, else what the start said."""
+        began = self.take(entry.id)
+        call = self.restated(entry, entry.tool or "")
+        if call.events is None and began is not None and began.events is not None:
+            call = began
+        return self.detailed(self.answered(call, entry), call, entry)
+
+    def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
+        """The events of a call that ended."""
+        if call.tool and call.tool.does == "other":
+            return list(self._collaborated(call.entry.input))
+        return super().answered(call, entry)
+
+    def unanswered(self, call: Call) -> list[Event]:
+        """The events of a call whose end never came; an agent that was called for may have started."""
+        if call.tool and call.tool.does == "other":
+            spawn = call.entry.input.get("tool") == "spawn_agent"
+            return list(self.delegated(model.Delegated(action="subagent_started"))) if spawn else []
+        return super().unanswered(call)
+
+    def _collaborated(self, item: dict[str, Any]) -> Iterator[Event]:
+        if item.get("tool") == "spawn_agent":
+            action: event.Action = "subagent_failed" if item.get("status") == "failed" else "subagent_started"
+            told = item.get("receiver_thread_ids")
+            for agent in (told if isinstance(told, list) else None) or [None]:
+                yield from self.delegated(model.Delegated(action=action, id=word(agent)))
+        for agent, state in members(item.get("agents_states")).items():
+            status = members(state).get("status")
+            if status in ("completed", "errored") and agent not in self._gone:
+                self._gone.add(agent)
+                action = "subagent_completed" if status == "completed" else "subagent_failed"
+                yield from self.delegated(model.Delegated(action=action, id=agent))
+
+
+class Totals:
+    """What `token_count` records tell: a request's tokens, or (later) the session's so far."""
+
+    def __init__(self) -> None:
+        self._total: dict[str, Any] | None = None
+
+    def step(self, msg: dict[str, Any]) -> Counts | None:
+        """What came to the sum with this record; None when it tells nothing."""
+        if "info" not in msg:
+            return _counts(msg)
+        total = members(members(msg["info"]).get("total_token_usage"))
+        if not total:
+            return None
+        before, self._total = self._total, total
+        last = members(msg["info"]).get("last_token_usage")
+        if before is None and isinstance(last, dict):
+            return _counts(last)
+        return _counts(grown(total, before or {}))
+
+
+class CodexMeter(Meter):
+    """Adds up what Codex tells at the end of its turns; no record tells what a subagent took."""
+
+    reads = frozenset((*_STARTS, *_TURNS, "item.completed", *_OLD_TURNS, "settings", "msg/token_count"))
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._totals = Totals()
+
+    def take(self, kind: str, record: dict[str, Any]) -> None:
+        """A thread, the beginning or the end of a turn, a subagent, or (oldest schema) a request's tokens."""
+        match kind:
+            case "thread.started" | "session.created":
+                self._enter(text(record, ("thread_id", "session_id")))
+            case "settings":
+                self.model = word(record.get("model"))
+            case "turn.started" | "msg/task_started":
+                self.open = True
+            case "turn.completed":
+                self.open = False
+                self.spend(_counts(members(record.get("usage"))), turns=1)
+            case "turn.failed":
+                self.open = False
+                self.gap(NOT_TOLD)
+            case "item.completed":
+                item = members(record.get("item"))
+                if _kind(item) == "collab_tool_call" and item.get("tool") == "spawn_agent":
+                    self.gap(SUBAGENT)
+            case "msg/token_count":
+                told = self._totals.step(record["msg"])
+                if told is not None:
+                    self.spend(told, turns=1 if told.total else 0)
+            case _:
+                self.open = False
+
+    def _enter(self, thread: str | None) -> None:
+        if self.open and thread != self.session:
+            self.gap(NO_END)
+            self.open = False
+        self.session = thread or self.session
+
+
+class CodexExec(Reader):
+    """Codex, live: the present records and those of two earlier schemas."""
+
+    agent = "codex"
+    command = "codex exec --json …"
+    projection = CodexProjection
+    meters = CodexMeter
+    dialect = Dialect(
+        types=frozenset((*_STARTS, *_TURNS, *_ITEMS, "error")),
+        marks=(
+            {"item": True},
+            {"thread_id": True},
+            {"usage": True},
+            {"error": True},
+            {"message": True, "id": False},
+        ),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._totals = Totals()
+
+    @classmethod
+    def score(cls, record: dict[str, Any]) -> int:
+        """Threads, turns and items are Codex's alone, and so is a `msg` in a record without a type."""
+        kind = record.get("type")
+        if kind is None:
+            return 10 if word(members(record.get("msg")).get("type")) else 0
+        return 10 if kind in (*_STARTS, *_TURNS, *_ITEMS) else super().score(record)
+
+    def kind(self, record: dict[str, Any]) -> str:
+        """The type; of the oldest records `msg/` and the type inside."""
+        if "type" in record:
+            return super().kind(record)
+        if isinstance(record.get("msg"), dict):
+            return f"msg/{record['msg'].get('type')}"
+        return "settings" if word(record.get("workdir")) else "prompt" if set(record) == {"prompt"} else ""
+
+    def error_line(self, line: str) -> str | None:
+        """Every run whose standard input is no terminal says that it waits for more."""
+        return None if line == _WAITING else line
+
+    @on(*_STARTS)
+    def thread(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A thread began; a later one's id takes the place of an earlier one's."""
+        self.session_id = text(record, ("thread_id", "session_id")) or self.session_id
+        return ()
+
+    @on("item.updated")
+    def updated(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """An item's progress, told again at its end."""
+        return ()
+
+    @on("turn.started", "msg/task_started")
+    def turn(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A turn began."""
+        yield Started(session_id=self.session_id)
+
+    @on("turn.completed")
+    def completed(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A turn ended, with the tokens of all its requests."""
+        yield Ended(ok=True, tokens=_counts(members(record.get("usage"))).tokens)
+
+    @on("turn.failed")
+    def failed(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A turn failed; an `error` record has mostly said why."""
+        yield Ended(ok=False, message=_message(record))
+
+    @on("error")
+    def error(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A fault, or word of another attempt."""
+        yield _fault(_message(record))
+
+    @on("item.started")
+    def started_item(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A call began."""
+        item = record.get("item")
+        if not isinstance(item, dict):
+            yield self.unread()
+        elif _kind(item) not in _WORDS and (name := word(item.get("id"))):
+            yield ToolCalled(id=name, tool=_kind(item), input=item, raw=self._part("item"))
+
+    @on("item.completed")
+    def completed_item(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """Something was said, or a call ended."""
+        item = record.get("item")
+        if not isinstance(item, dict):
+            yield self.unread()
+            return
+        match _kind(item):
+            case "agent_message" | "assistant_message":
+                yield self._said(Said, item.get("text"), "item")
+            case "reasoning":
+                yield self._said(Thought, item.get("text"), "item")
+            case "error":
+                yield _fault(_message(item))
+            case _:
+                yield _returned(item, self._part("item"))
+
+    def _said(self, form: type[Said | Thought], told: Any, place: str) -> Entry:
+        return form(text=told) if isinstance(told, str) else self.unread(bytes(self._part(place).raw()))
+
+    def _part(self, name: str) -> Part:
+        return Part(self.unit.data, (name,))
+
+    # The oldest schema: `{id, msg: {type, …}}`.
+
+    @on("settings")
+    def settings(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The first line: the workspace and the model, among others."""
+        yield Started(cwd=word(record.get("workdir")), model=word(record.get("model")))
+
+    @on("prompt")
+    def prompt(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The second line: the prompt."""
+        yield Prompted(text=word(record.get("prompt")) or "")
+
+    @on(
+        "msg/task_complete",
+        "msg/user_message",
+        "msg/agent_message_delta",
+        "msg/agent_reasoning_delta",
+        "msg/agent_reasoning_raw_content_delta",
+        "msg/agent_reasoning_section_break",
+        "msg/exec_command_output_delta",
+        "msg/background_event",
+        "msg/plan_update",
+        "msg/turn_diff",
+        "msg/shutdown_complete",
+    )
+    def housekeeping(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """What other records say whole, plans, and the program's own doings."""
+        return ()
+
+    @on("msg/session_configured")
+    def configured(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The session's id, where it is told at all."""
+        return self.thread(record["msg"])
+
+    @on("msg/agent_message")
+    def message(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """What the agent said."""
+        yield self._said(Said, record["msg"].get("message"), "msg")
+
+    @on("msg/agent_reasoning", "msg/agent_reasoning_raw_content")
+    def reasoning(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """What the model thought."""
+        yield self._said(Thought, record["msg"].get("text"), "msg")
+
+    @on("msg/exec_command_begin", "msg/patch_apply_begin", "msg/mcp_tool_call_begin", "msg/web_search_begin")
+    def began(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A call began."""
+        item = _item(record["msg"])
+        yield ToolCalled(id=item["id"], tool=item["type"], input=item, raw=self._part("msg"))
+
+    @on("msg/exec_command_end", "msg/patch_apply_end", "msg/mcp_tool_call_end", "msg/web_search_end")
+    def ended(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A call ended; what it was is mostly told only at its start."""
+        yield _returned(_item(record["msg"]), self._part("msg"))
+
+    @on("msg/token_count")
+    def tokens(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """The tokens of one request, or (later releases) the session's so far, repeated at will."""
+        told = self._totals.step(record["msg"])
+        if told is not None:
+            yield Spent(tokens=told.tokens)
+
+    @on("msg/error")
+    def old_error(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """A fault that ends the turn."""
+        yield _fault(_message(record["msg"]))
+
+    @on("msg/stream_error", "msg/turn_aborted")
+    def trouble(self, record: dict[str, Any]) -> Iterable[Entry]:
+        """Word of another attempt, or of an interrupt."""
+        msg = record["msg"]
+        yield Warned(message=text(msg, ("message", "reason")) or str(msg.get("type")))
+
+
+def _kind(item: dict[str, Any]) -> str:
+    """An item's kind: `type`, in one earlier schema `item_type`."""
+    return text(item, ("type", "item_type")) or ""
+
+
+def _message(record: dict[str, Any]) -> str:
+    error = record.get("error")
+    return text(record, ("message",)) or text(error, ("message",)) or word(error) or "error"
+
+
+def _fault(message: str) -> Entry:
+    """An error, or a warning where the text says that the run goes on."""
+    return Warned(message=message) if _ADVICE.match(message) else Failed(message=message)
+
+
+def _returned(item: dict[str, Any], part: Part) -> ToolReturned:
+    return ToolReturned(
+        id=word(item.get("id")),
+        tool=_kind(item),
+        input=item,
+        ok=_verdict(item),
+        output=item.get("aggregated_output"),
+        exit_code=whole(item.get("exit_code")),
+        raw=part,
+    )
+
+
+def _verdict(item: dict[str, Any]) -> bool | None:
+    """Whether a call succeeded: a failed status, then the exit code; a command without one does not say."""
+    if item.get("status") in ("failed", "declined"):
+        return False
+    code = whole(item.get("exit_code"))
+    if code is not None:
+        return code == 0
+    return None if _kind(item) == "command_execution" else True
+
+
+def _changed(changes: Any) -> list[str]:
+    """The changed files: a list of objects, or (oldest) an object by path that also says where one moved."""
+    if isinstance(changes, dict):
+        moved = [word(members(members(change).get("update")).get("move_path")) for change in changes.values()]
+        return [path for pair in zip(changes, moved, strict=True) for path in pair if path]
+    if not isinstance(changes, list):
+        return []
+    return [path for change in changes if (path := text(change, ("path",)))]
+
+
+def _item(msg: dict[str, Any]) -> dict[str, Any]:
+    """A record of the oldest schema as the item that it would be today."""
+    kind, _, _ = str(msg.get("type")).rpartition("_")
+    named = {"exec_command": "command_execution", "patch_apply": "file_change"}
+    item = {**msg, "id": word(msg.get("call_id")), "type": named.get(kind, kind)}
+    command = msg.get("command")
+    if isinstance(command, list) and all(isinstance(part, str) for part in command):
+        item["command"] = shlex.join(command)
+    if msg.get("success") is False:
+        item["status"] = "failed"
+    return item
+
+
+def _counts(usage: dict[str, Any]) -> Counts:
+    """Tokens of a turn or request: input counts the cached ones, output the thinking."""
+    thinking = count(usage.get("reasoning_output_tokens"))
+    return Counts.together(
+        given=count(usage.get("input_tokens")),
+        read=count(usage.get("cached_input_tokens")),
+        written=count(usage.get("cache_write_input_tokens")),
+        output=without_reasoning(count(usage.get("output_tokens")), thinking),
+        reasoning=thinking,
+    )

@@ -1,0 +1,55 @@
+"""Single members of foreign records: a usable value or None, never an exception."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+_MOST = 2**63 - 1
+_LARGEST = 1e300
+
+
+def word(value: Any) -> str | None:
+    """A non-empty string."""
+    return value if isinstance(value, str) and value else None
+
+
+def count(value: Any) -> int | None:
+    """A whole number from 0 to 2**63 - 1, such as a number of tokens."""
+    return value if type(value) is int and 0 <= value <= _MOST else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number of any sign, such as an exit code."""
+    return value if type(value) is int else None
+
+
+def amount(value: Any) -> int | float | None:
+    """A number, such as a cost in USD or a duration; none that leaves no room for adding up as floats."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if abs(value) < _LARGEST else None
+
+
+def members(value: Any) -> dict[str, Any]:
+    """An object; empty when the value is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def grown(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Running totals as the counts of their last step; one that has shrunk began anew."""
+    return {name: _step(count(value), count(before.get(name))) for name, value in now.items()}
+
+
+def _step(now: int | None, before: int | None) -> int | None:
+    return now if now is None or before is None or now < before else now - before
+
+
+def moment(value: Any) -> str | None:
+    """A point in time, RFC 3339: as it is written, or from milliseconds since 1970."""
+    if isinstance(value, str):
+        return value
+    try:
+        return datetime.fromtimestamp(value / 1000, UTC).isoformat() if type(value) is int else None
+    except (OverflowError, ValueError, OSError):
+        return None
