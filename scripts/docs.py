@@ -14,6 +14,7 @@ own, in which `tests` is the repository's, on a terminal of 100 columns without 
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import os
 import re
@@ -41,11 +42,18 @@ def help_text(name: str) -> str:
     """What `steno NAME --help` says (`steno` for the group itself)."""
     top = click.Context(steno, info_name="steno", terminal_width=_WIDTH, **steno.context_settings)
     if name == "steno":
-        return steno.get_help(top)
+        return _unused(steno).get_help(top)
     command = steno.get_command(top, name)
     if command is None:
         raise SystemExit(f"no command {name!r}")
-    return command.get_help(click.Context(command, info_name=name, parent=top))
+    return _unused(command).get_help(click.Context(command, info_name=name, parent=top))
+
+
+def _unused(command: click.Command) -> click.Command:
+    """The command as nobody has called it: click keeps the help option of its first call."""
+    fresh = copy.copy(command)
+    fresh._help_option = None
+    return fresh
 
 
 def format_table() -> str:

@@ -234,6 +234,13 @@ def with_input(record: dict, given: object) -> str:
     return "unknown " + json.dumps({**record["event"], "input": given})
 
 
+ROO_CALLS = {
+    "apply_diff": {"path": "/a", "diff": "x"},
+    "edit_file": {"file_path": "/a"},
+    "codebase_search": {"query": "where", "path": "/b"},
+    "list_code_definition_names": {"path": "/b"},
+    "skill": {"skill": "notes"},
+}
 FETCHED = end("c", toolName="fetch_web_content", output=[item()])
 FAILED = end("c", output={"error": "bad"}, error="bad")
 
@@ -243,6 +250,21 @@ OTHERS = {
     ),
     "an input that the end has itself": Rule(
         [start("c", "demo__add", {"a": 1}), end("c", input={"a": 2})], ["unknown event 2"]
+    ),
+    "tools of Roo Code": Rule(
+        [
+            record
+            for tool, given in ROO_CALLS.items()
+            for record in (start("c", tool, given), end("c", output=""))
+        ],
+        [with_input(end("c", output=""), given) for given in ROO_CALLS.values()],
+        [
+            "write /a",
+            "write /a",
+            "search where in /b",
+            "list /b",
+            "skill notes at skills/notes/SKILL.md",
+        ],
     ),
     "a start without input": Rule([start("c", "demo__add"), end("c")], ["unknown event 2"]),
     "a known tool that lacks what it needs": Rule(
@@ -371,6 +393,39 @@ LEGACY = {
             "unknown record 12",
             "command cat a",
             "command make",
+        ],
+    ),
+    "further tools": Rule(
+        [
+            ask("tool", old("appliedDiff")),
+            ask("tool", old("insertContent", lineNumber=3), 2),
+            ask("tool", old("searchAndReplace"), 3),
+            ask("tool", old("generateImage", content="a cat"), 4),
+            ask("tool", old("codebaseSearch", query="where"), 5),
+            ask("tool", old("skill", skill="notes"), 6),
+            say("tool", json.dumps({"tool": "useSkill", "path": "notes"}), 7),
+            ask("tool", json.dumps({"tool": "readFile", "batchFiles": [{"path": "a"}, 7, {"path": "b"}]}), 8),
+            ask("tool", json.dumps({"tool": "appliedDiff", "batchDiffs": [{"path": "a"}, {"path": "b"}]}), 9),
+            ask("tool", json.dumps({"tool": "listFilesTopLevel", "batchDirs": [{"path": "a"}]}), 10),
+            ask("tool", json.dumps({"tool": "appliedDiff", "batchDiffs": []}), 11),
+            ask("tool", old("switchMode", mode="code"), 12),
+        ],
+        [f"unknown record {number}" for number in range(1, 13)],
+        [
+            "write src",
+            "write src",
+            "write src",
+            "write src",
+            "search where in src",
+            "skill notes at skills/notes/SKILL.md",
+            "skill notes at skills/notes/SKILL.md",
+            "read a",
+            "read b",
+            "write a",
+            "write b",
+            "list a",
+            "unknown record 11",
+            "unknown record 12",
         ],
     ),
     "other kinds": Rule(

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import statistics
 import struct
@@ -20,12 +21,14 @@ import pytest
 from command import CLINE, PLAIN, STENO, TOOLS, Done, started, steno
 from stenograph import EventParser, encode
 from stenograph.cli.terminal import width
+from stenograph.stores import replayed
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
+STORED = CLINE.parents[2] / "cline-store"
 RECORD = ("--clock", "record")
 
 
@@ -59,6 +62,32 @@ def test_standard_input_may_be_packed(pack):
 def test_several_files_have_a_parser_each():
     done = steno("events", *RECORD, TOOLS, CLINE, PLAIN)
     assert done == Done(0, expected(TOOLS) + expected(CLINE, "cline") + expected(PLAIN), "")
+
+
+@pytest.mark.parametrize(
+    "name", ["legacy_read/tasks/1796041090826", "plain_text/sessions/1796039948224_lqzj1"]
+)
+def test_a_stored_session_gives_the_events_of_its_run(name):
+    path = STORED / name
+    kept = b"".join(encode(event) + b"\n" for event in replayed(path, profile="extended"))
+    assert kept.count(b"\n") >= 2
+    assert steno("events", "--profile", "extended", path) == Done(0, kept, "")
+    assert steno("events", "--profile", "extended", next(path.glob("*messages.json"))) == Done(0, kept, "")
+
+
+def test_a_stored_session_is_shown_from_its_workspace_and_its_faults_are_noted(tmp_path):
+    path = shutil.copytree(STORED / "legacy_read/tasks/1796041090826", tmp_path / "tasks" / "1796041090826")
+    shown = steno("events", "--pretty", "--profile", "extended", STORED / "legacy_read/tasks/1796041090826")
+    assert b"read       README.md:1-3\n" in shown.out
+    api = path / "api_conversation_history.json"
+    api.write_bytes(api.read_bytes()[:-9])
+    done = steno("events", "--report", "text", "--fail-on", "damaged", path)
+    assert done.code == 3
+    assert done.err.startswith("damaged: damaged-file x1")
+
+
+def test_a_folder_that_is_no_session_is_told(tmp_path):
+    assert steno("events", tmp_path) == Done(1, b"", f"steno: {tmp_path}: is a directory\n")
 
 
 def test_options_reach_the_parser():

@@ -79,6 +79,8 @@ def test_program_on_path_and_beside_the_folder(tmp_path: Path) -> None:
         launch.locate("bin/other", cwd=str(tmp_path))
     with pytest.raises(RunError, match="not executable"):
         launch.locate("./bin", cwd=str(tmp_path))
+    with pytest.raises(RunError, match="no folder"):
+        launch.locate("bin/agent", cwd=str(tmp_path / "elsewhere"))
 
 
 def test_version_that_the_package_states(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from recordings import Recording, recordings
 from running import lines, play
-from stenograph import record
+from stenograph import record, usage
 from stenograph.errors import ReadError
 from stenograph.event import Event, encode
+from stenograph.meter import Account, Counts
 from stenograph.parser import EventParser
 from stenograph.process import Chunk
 from stenograph.record import End, Outcome, Recorder, Whole
@@ -48,6 +50,14 @@ def test_recording_played_by_a_fake_agent(tmp_path: Path, recording: Recording) 
     made, events = play("plays", *parts, out=tmp_path / "run", prints=recording.format)
     assert made.exit_code == (code if code >= 0 else 128 - code)
     assert sorted(map(what, events)) == sorted(map(what, direct(recording, code)))
+    assert_usage(record.read_outcome(tmp_path / "run"), usage(recording.stdout, format=recording.format))
+
+
+def assert_usage(kept: Outcome, account: Account) -> None:
+    """What the run took is what `usage` counts in its stream; a class that is not told is null, never 0."""
+    assert kept.usage == (None if account.tokens == Counts() else account.tokens)
+    assert (kept.cost, kept.turns, kept.models) == (account.cost, account.turns, list(account.models))
+    assert (kept.gaps, kept.is_running) == (list(account.gaps), account.total.is_running)
 
 
 def direct(recording: Recording, code: int) -> list[Event]:
@@ -113,6 +123,28 @@ def test_a_line_cut_while_it_was_written_is_left_out(tmp_path: Path) -> None:
         assert events.startswith(lines(list(replay(tmp_path / "run"))))
 
 
+@pytest.mark.parametrize(
+    ("name", "tokens", "cost", "gaps"),
+    [
+        ("claude/agent_background", [9000, 5400, 179, 0], 0.04246, []),
+        ("codex/message", [500, 1000, 56, 64], None, []),
+        ("codex/sigint", None, None, ["no-end"]),
+    ],
+)
+def test_usage_of_a_run(
+    tmp_path: Path, name: str, tokens: list[int] | None, cost: float | None, gaps: list[str]
+) -> None:
+    (recording,) = (one for one in recordings() if one.name.startswith(f"{name}/"))
+    (tmp_path / "out").write_bytes(recording.stdout)
+    (tmp_path / "err").touch()
+    parts = (str(tmp_path / "out"), str(tmp_path / "err"), "0")
+    made, _ = play("plays", *parts, out=tmp_path / "run", prints=recording.format)
+    kept = json.loads((tmp_path / "run" / "run.json").read_bytes())
+    classes = ("uncachedInput", "cachedInput", "output", "reasoning")
+    assert (kept["usage"] and [kept["usage"][each] for each in classes]) == tokens
+    assert (kept["cost"], kept["gaps"], list(made.usage.gaps)) == (pytest.approx(cost), gaps, gaps)
+
+
 def test_other_profile_and_detail_on_request(tmp_path: Path) -> None:
     play("ticks", out=tmp_path / "run", then=lambda made: made.stop())
     events = list(replay(tmp_path / "run", detail=True))
@@ -152,3 +184,33 @@ def test_fresh_file_takes_the_place_only_when_whole(tmp_path: Path) -> None:
     write(b"new", b"er")
     assert path.read_bytes() == b"newer"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_fresh_file_behind_a_link_leaves_the_link(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    with record.Fresh(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "kept").read_bytes() == b"new"
+
+
+def test_a_fresh_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with record.Fresh(pipe) as file:
+            file.write(b"events")
+        assert os.read(reader, 10) == b"events"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_out_of_the_calendar_is_a_read_error(at: str, tmp_path: Path) -> None:
+    line = f'{{"at":"{at}","channel":"stdout","text":"x"}}\n'
+    (tmp_path / "raw.jsonl").write_text(line)
+    with pytest.raises(ReadError, match="no line of a run"):
+        list(record.read_raw(tmp_path))

@@ -198,3 +198,17 @@ def test_replay_in_another_profile_needs_another_file(agent: Path) -> None:
 def test_replay_of_no_record(agent: Path) -> None:
     done = steno("replay", ".")
     assert (done.returncode, done.stderr) == (1, "steno: cannot read run.json: No such file or directory\n")
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--idle-timeout", "--grace"])
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_what_is_no_number_of_seconds(option: str, seconds: str, agent: Path) -> None:
+    done = steno("run", option, seconds, "--json", "--program", str(agent), "claude")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"steno: Invalid value for '{option}'")
+
+
+def test_replay_to_the_name_of_standard_output(agent: Path) -> None:
+    put(agent, "fails")
+    events = steno("run", "--out", "kept", "--json", "claude").stdout
+    assert steno("replay", "--out", "/dev/stdout", "kept").stdout.startswith(events)

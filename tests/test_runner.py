@@ -292,9 +292,13 @@ def test_agent_cannot_be_started(tmp_path: Path, head: str, says: str) -> None:
 
 
 def test_folder_is_not_there(tmp_path: Path) -> None:
-    made = run(fake("reads"), cwd=tmp_path / "no")
     with pytest.raises(RunError, match="there is no folder"):
-        asyncio.run(collect(made))
+        run(fake("reads"), cwd=tmp_path / "no")
+
+
+def test_limit_is_no_number() -> None:
+    with pytest.raises(UsageError, match="no number of seconds"):
+        run(fake("reads"), timeout=float("nan"))
 
 
 def test_prompt_too_long_for_the_system() -> None:

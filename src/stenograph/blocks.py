@@ -28,14 +28,20 @@ def thread(record: dict[str, Any]) -> str | None:
 def content(message: Any) -> list[Any] | None:
     """A message's blocks; a string is one block of text. None when there are none to be had."""
     told = message.get("content") if isinstance(message, dict) else None
-    if isinstance(told, str):
-        return [{"type": "text", "text": told}]
-    return told if isinstance(told, list) else None
+    if isinstance(told, list):
+        return told
+    return [{"type": "text", "text": told}] if isinstance(told, str) else None
 
 
 def kind(block: Any) -> str | None:
     """A block's type."""
-    return word(block.get("type")) if isinstance(block, dict) else None
+    told = block.get("type") if isinstance(block, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def only(record: bytes) -> Part:
+    """Where the one block of a record's message stands."""
+    return Part(record, ("message", "content", 0))
 
 
 def parts(record: bytes, length: int) -> list[Part]:

@@ -25,7 +25,7 @@ def read_rows(path: str, query: str, params: Sequence[Any] = ()) -> list[dict[st
         raise ReadError("no such database", where=Place(path))
     try:
         return _read(path, query, params)
-    except (sqlite3.Error, OSError) as fault:
+    except (sqlite3.Error, OSError, UnicodeError) as fault:  # a damaged name of a column is no UTF-8
         raise ReadError(f"the database cannot be read: {fault}", where=Place(path)) from None
 
 

@@ -71,19 +71,16 @@ class Lines:
         return data
 
     def _narrow(self, data: bytes) -> Iterator[Line]:
-        find, number, offset = data.find, self._number, self._offset
         start = 0
+        if self._parts and (start := data.find(b"\n") + 1):
+            line, self._parts = b"".join([*self._parts, data[: start - 1]]), []
+            yield self._line(line, 1)
+        find, number, origin = data.find, self._number, self._offset - start
         while (end := find(b"\n", start)) >= 0:  # `split` looks at each byte, `find` at 32 at once
-            piece = data[start:end]
-            if self._parts:
-                piece = b"".join([*self._parts, piece])
-                self._parts = []
-            start = end + 1
-            length = len(piece)
-            yield Line(number, offset, length, piece)
+            yield Line(number, origin + start, end - start, data[start:end])
             number += 1
-            offset += length + 1
-        self._number, self._offset = number, offset
+            start = end + 1
+        self._number, self._offset = number, origin + start
         if start < len(data):
             self._parts.append(data[start:])
 

@@ -135,6 +135,8 @@ def command(
 
 def locate(program: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None) -> str:
     """The program's file, looked for where the system would; raises RunError when it cannot be run."""
+    if cwd is not None and not os.path.isdir(cwd):
+        raise RunError(f"there is no folder {cwd}")
     if os.path.dirname(program):
         path = os.path.join(cwd or ".", program)
         if not os.path.exists(path):

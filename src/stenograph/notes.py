@@ -99,6 +99,12 @@ class Report:
         """One line for each note, gravest first; empty when there is none."""
         ordered = sorted(self.notes, key=lambda note: -note.kind)
         return "".join(
-            f"{note.kind.word}: {note.code} x{note.count}, first at {note.where}: {note.example!r}\n"
+            f"{note.kind.word}: {_shown(note.code)} x{note.count}, first at {_shown(str(note.where))}: "
+            f"{note.example!r}\n"
             for note in ordered
         )
+
+
+def _shown(text: str) -> str:
+    """Foreign names as they are, unless that would break the line or the terminal."""
+    return text if text.isprintable() else repr(text)[1:-1]

@@ -21,6 +21,7 @@ Clock: TypeAlias = Callable[[], datetime] | Literal["record"] | None
 Profile: TypeAlias = Literal["standard", "extended"]
 
 _TAIL = 20  # lines of output that an exit error repeats
+_MAYBE_LINES = (Warned, Unread)
 
 
 class EventParser:
@@ -111,16 +112,21 @@ class EventParser:
         for entry in entries:
             projection.session_id = reader.session_id
             projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
-            if type(entry) is Warned and entry.channel is not None:
-                (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
-            elif type(entry) is Unread and entry.line is not None:
-                self._texts.append(entry.line)
+            if type(entry) in _MAYBE_LINES:
+                self._keep(entry)
             if self._watch is not None:
                 self._watch(entry)
             if made := project(entry):
                 events += made
         projection.now, projection.session_id = reader.now, reader.session_id
         return events
+
+    def _keep(self, entry: Entry) -> None:
+        """Remember a line that is no record, for the error of a non-zero exit."""
+        if type(entry) is Warned and entry.channel is not None:
+            (self._errors if entry.channel == "stderr" else self._texts).append(entry.message)
+        elif type(entry) is Unread and entry.line is not None:
+            self._texts.append(entry.line)
 
     def _time(self, told: str | None) -> str:
         """The time of a record: when it was observed, or what it and those before it tell of themselves."""

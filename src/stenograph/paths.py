@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
-_UNCLEAN = re.compile(r"//|/\.\.?(?:/|\Z)")
 _LAST_LINE = 2**63 - 1  # what the JSON encoder can write
 
 
@@ -16,7 +15,7 @@ def is_absolute(path: str) -> bool:
 
 def clean(path: str) -> str:
     """A POSIX-absolute path without `.`, `..`, doubled and trailing slashes; any other stays as written."""
-    if path[:1] != "/" or not (path.endswith("/") or _UNCLEAN.search(path)):
+    if path[:1] != "/" or not ("//" in path or "/." in path or path[-1] == "/"):
         return path
     kept: list[str] = []
     for part in path.split("/"):
@@ -49,18 +48,11 @@ def to_line(value: object) -> int | None:
 
     Usable are a positive integer, a string of ASCII digits and a float without fraction, up to 2**63 - 1.
     """
-    match value:
-        case bool():
-            return None
-        case str() if value.isascii() and value.isdigit() and len(value) < 20:
-            line = int(value)
-        case float() if value.is_integer():
-            line = int(value)
-        case int():
-            line = value
-        case _:
-            return None
-    return line if 0 < line <= _LAST_LINE else None
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+    elif isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 < value <= _LAST_LINE else None
 
 
 def line_range(start: object, *, end: object = None, count: object = None) -> tuple[int | None, int | None]:

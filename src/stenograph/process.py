@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO, Literal, NamedTuple, TypeAlias
 
-from stenograph.errors import RunError
+from stenograph.errors import RunError, UsageError
 
 Channel: TypeAlias = Literal["stdout", "stderr"]
 Reason: TypeAlias = Literal["timeout", "idle", "signal", "abandoned"]
@@ -59,6 +60,9 @@ class Process(asyncio.SubprocessProtocol):
     """
 
     def __init__(self, limits: Limits, *, now: Callable[[], datetime] = utc_now) -> None:
+        """Raises UsageError when a limit is NaN, which no time ever reaches."""
+        if any(seconds is not None and math.isnan(seconds) for seconds in limits):
+            raise UsageError("a limit is no number of seconds")
         self.code: int | None = None
         self.stopped: Reason | None = None
         self.held = False

@@ -6,15 +6,17 @@ entry in turn; what it returns is complete, nothing is taken back.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from stenograph import event, jsonio, model, tools
 from stenograph.errors import Place
-from stenograph.event import Event, Origin
+from stenograph.event import Event, Origin, Unknown
 from stenograph.model import NOWHERE, Entry, Said, Thought, ToolCalled, ToolReturned
 from stenograph.notes import Kind, Report
 from stenograph.paths import resolve
@@ -39,12 +41,14 @@ class Held(msgspec.Struct, gc=False):
     origin: Origin | None = None
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, eq=False):
     """A call that has no answer yet; `events` are its events without success, None when it is malformed."""
 
     entry: ToolCalled
     tool: Tool | None
     events: list[Event] | None
+    number: int = 0
+    """Its place among all calls, from 1."""
 
 
 class Projection:
@@ -64,9 +68,9 @@ class Projection:
         self.session_id: str | None = None
         self._held: dict[str | None, Held] = {}  # by thread
         self._begun = 0  # texts that have begun
-        self._calls: dict[int, Call] = {}  # unanswered ones, in order
-        self._ids: dict[str, deque[int]] = {}
+        self._calls: dict[str | None, deque[Call]] = {}  # unanswered ones by id
         self._count = 0
+        self._late: Event | None = None  # waits for the next record to say more of it
         self._routes: dict[type[Any], Callable[[Any], Iterable[Event]]] = {
             model.Started: self.started,
             model.Prompted: self.prompted,
@@ -85,8 +89,11 @@ class Projection:
 
     def project(self, entry: Entry) -> list[Event]:
         """The events that this entry completes, in order."""
+        if self._late is not None and entry.place.is_object:
+            late, self._late = self._late, None
+            return [*self.late(late, entry), *self.project(entry)]
         made = self._routes[type(entry)](entry)
-        own = made if type(made) is list else list(made) if made else []
+        own = made if type(made) is list else list(made)
         if self._held:
             ahead = self.ahead(entry, gave=bool(own))
             own = ahead + own if ahead else own
@@ -96,43 +103,47 @@ class Projection:
         """The entry's own events, by its kind."""
         return self._routes[type(entry)](entry)
 
+    def late(self, made: Event, entry: Entry) -> list[Event]:
+        """The event that has waited, by the record behind it."""
+        return [made]
+
     def flush(self) -> list[Event]:
-        """What is held for joining."""
-        return self.stamp(self._release(list(self._held)), None)
+        """What is held: an event that waits, and pieces of messages."""
+        late, self._late = self._late, None
+        held = self.stamp(self._release(list(self._held)), None)
+        return held if late is None else [late, *held]
 
     def close(self) -> list[Event]:
         """What is held, then every call that never got its answer, in the order of the calls."""
         events = self.flush()
-        calls, self._calls, self._ids = list(self._calls.values()), {}, {}
-        for call in calls:
+        calls, self._calls = itertools.chain.from_iterable(self._calls.values()), {}
+        for call in sorted(calls, key=lambda call: call.number):
             events += self.stamp(self.detailed(self.unanswered(call), call, None), call.entry)
         return events
 
     def stamp(self, events: list[Event], entry: Entry | None) -> list[Event]:
         """Give each event the time, the session, and on request the place of the record behind it."""
-        put = msgspec.structs.force_setattr
         for made in events:
             if not made.timestamp:
-                put(made, "timestamp", self.now)
+                force_setattr(made, "timestamp", self.now)
             if self.session_id is not None:
-                put(made, "session_id", self.session_id)
+                force_setattr(made, "session_id", self.session_id)
             if self.detail and entry is not None:
                 self._place(made, entry)
-            if type(made) is event.Unknown:
+            if type(made) is Unknown:
                 self._note(made, entry)
         return events
 
     def _place(self, made: Event, entry: Entry) -> None:
-        put = msgspec.structs.force_setattr
         if made.origin is None:
-            put(made, "origin", _origin(entry))
+            force_setattr(made, "origin", _origin(entry))
             if made.call_id is None and isinstance(entry, ToolCalled | ToolReturned):
-                put(made, "call_id", entry.id)
-                put(made, "tool", entry.tool or None)
+                force_setattr(made, "call_id", entry.id)
+                force_setattr(made, "tool", entry.tool or None)
         if isinstance(entry.thread, str) and made.subagent is None:
-            put(made, "subagent", entry.thread)
+            force_setattr(made, "subagent", entry.thread)
 
-    def _note(self, made: event.Unknown, entry: Entry | None) -> None:
+    def _note(self, made: Unknown, entry: Entry | None) -> None:
         where = Place(None, entry.place.offset, entry.place.line) if entry else Place()
         self.report.add(
             Kind.UNREAD,
@@ -244,28 +255,26 @@ class Projection:
 
     def open(self, call: Call) -> None:
         """Keep a call until it is answered."""
-        self._count += 1
-        self._calls[self._count] = call
-        if call.entry.id is not None:
-            numbers = self._ids.get(call.entry.id)
-            if numbers is None:
-                numbers = self._ids[call.entry.id] = deque()
-            numbers.append(self._count)
+        self._count = call.number = self._count + 1
+        calls = self._calls.get(call.entry.id)
+        if calls is None:
+            calls = self._calls[call.entry.id] = deque()
+        calls.append(call)
 
-    def waiting(self, call_id: str | None) -> int:
-        """How many calls of an id are unanswered."""
-        numbers = self._ids.get(call_id) if call_id else None
-        return len(numbers) if numbers else 0
+    def waiting(self, call_id: str | None) -> deque[Call]:
+        """The unanswered calls of an id, in the order in which they will be taken."""
+        calls = self._calls.get(call_id) if call_id else None
+        return calls or deque()
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
-        numbers = self._ids.get(call_id) if call_id is not None else None
-        if numbers is None or call_id is None:
+        calls = None if call_id is None else self._calls.get(call_id)
+        if calls is None:
             return None
-        first = numbers.popleft()
-        if not numbers:
-            del self._ids[call_id]
-        return self._calls.pop(first)
+        first = calls.popleft()
+        if not calls:
+            del self._calls[call_id]
+        return first
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""
@@ -288,13 +297,15 @@ class Projection:
             return self.unmapped(call, entry)
         if call.tool and call.tool.does == "agent":
             return self.subagent(call, entry)
-        if len(call.events) == 1:
-            return self.settled(call.events[0], self.verdicts(call.events, entry)[0], entry, 0)
+        return self.done(call.events, entry)
+
+    def done(self, events: list[Event], entry: ToolReturned) -> list[Event]:
+        """The events of a call, each with its success."""
+        if len(events) == 1 and not entry.oks:
+            return self.settled(events[0], entry.ok, entry, 0)
         return [
             done
-            for position, (made, ok) in enumerate(
-                zip(call.events, self.verdicts(call.events, entry), strict=True)
-            )
+            for position, (made, ok) in enumerate(zip(events, self.verdicts(events, entry), strict=True))
             for done in self.settled(made, ok, entry, position)
         ]
 
@@ -327,7 +338,7 @@ class Projection:
             exit_code = entry.exit_code if entry else None
             return self.commanded(made, ok, exit_code, entry.output if entry else None)
         if ok is not None:
-            msgspec.structs.force_setattr(made, "is_success", ok)
+            force_setattr(made, "is_success", ok)
         return [made]
 
     def commanded(
@@ -335,18 +346,16 @@ class Projection:
     ) -> list[Event]:
         """What a shell command was, by what it asks for; its folder is told when it is not the workspace."""
         folder = made.working_directory
-        events = tools.shell_events(
-            made.command,
+        if folder == self.cwd:
+            force_setattr(made, "working_directory", None)
+        return tools.shell_events(
+            made,
             base=folder or self.base(),
             workspace=self.cwd,
             ok=ok,
             exit_code=exit_code,
             output=output,
         )
-        for done in events:
-            if folder and folder != self.cwd and isinstance(done, event.Command):
-                msgspec.structs.force_setattr(done, "working_directory", folder)
-        return events
 
     def unmapped(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a tool outside the table, or of a malformed call, at its result."""
@@ -365,13 +374,12 @@ class Projection:
         """On request: the call's id, the tool's name, the thread and the duration on each of its events."""
         if not self.detail:
             return events
-        put = msgspec.structs.force_setattr
         for made in events:
-            put(made, "call_id", call.entry.id)
-            put(made, "tool", call.entry.tool or None)
-            put(made, "duration_ms", self.duration(entry) if entry else None)
+            force_setattr(made, "call_id", call.entry.id)
+            force_setattr(made, "tool", call.entry.tool or None)
+            force_setattr(made, "duration_ms", self.duration(entry) if entry else None)
             if isinstance(call.entry.thread, str):
-                put(made, "subagent", call.entry.thread)
+                force_setattr(made, "subagent", call.entry.thread)
         return events
 
     def duration(self, entry: ToolReturned) -> int | float | None:

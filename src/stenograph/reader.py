@@ -23,8 +23,8 @@ from stenograph.records import Dialect, Records, Unit
 Channel: TypeAlias = Literal["stdout", "stderr"]
 Handler: TypeAlias = Callable[[Any, dict[str, Any]], Iterable[Entry]]
 
-_OPENING = b'{"type":"'
-_LONGEST = 40  # bytes within which a record's type ends, when it comes first
+_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
+_LONGEST = 40  # bytes within which it ends then
 
 
 def on(*kinds: str) -> Callable[[Handler], Handler]:
@@ -46,7 +46,10 @@ class Reader:
     dialect: ClassVar[Dialect] = Dialect()
     meters: ClassVar[type[Meter]] = Meter
     shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
-    """By record type: decoders that leave bulky members as `Raw`. Only for speed: they change no result."""
+    """By record type: decoders that leave bulky members out. Only for speed: they change no result.
+
+    A decoder must refuse records of any other type, and of none.
+    """
 
     _handlers: ClassVar[dict[str, Handler]] = {}
 
@@ -90,16 +93,12 @@ class Reader:
 
     def decode(self, data: bytes) -> Any:
         """One line's JSON value, without its bulky members where the record's type has a shape."""
-        if data.startswith(_OPENING):
-            kind = data[len(_OPENING) : data.find(b'"', len(_OPENING), _LONGEST)]
-            shape = self._shapes.get(kind)
-            if shape is not None:
-                try:
-                    value = shape(data)
-                    if value["type"] == kind.decode():  # a repeated name: the last one counts
-                        return value
-                except (ValueError, RecursionError):
-                    pass
+        shape = self._shapes.get(data[_TYPE : data.find(b'"', _TYPE, _LONGEST)])
+        if shape is not None:
+            try:
+                return shape(data)
+            except (ValueError, RecursionError):
+                pass
         return jsonio.loads_fast(data)
 
     @classmethod
@@ -134,6 +133,7 @@ class Reader:
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
         handlers, metered = self._handlers, self.meters.reads
+        other: Handler = type(self).other
         for unit in units:
             self.unit = unit
             record = unit.value
@@ -145,12 +145,10 @@ class Reader:
             kind = self.kind(record)
             if kind in metered:
                 self.measure(kind, record)
-            handler = handlers.get(kind)
             place = None
-            for entry in handler(self, record) if handler else self.other(record):
+            for entry in handlers.get(kind, other)(self, record):
                 if entry.place is UNPLACED:  # else a reader has held it
-                    place = place or self.place(record)
-                    entry.place = place
+                    entry.place = place = place or self.place(record)
                     if self.is_full and entry.source is NO_PART:
                         entry.source = Part(unit.data)
                 yield entry

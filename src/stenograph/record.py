@@ -18,6 +18,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError, WriteError
 from stenograph.event import Event, encode
+from stenograph.meter import Account, Counts
 from stenograph.process import Channel, Chunk, Reason
 
 RAW, EVENTS, RUN = "raw.jsonl", "events.jsonl", "run.json"
@@ -44,8 +45,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
 
 
 class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
-    """What `run.json` holds; what is not known (yet) is null. `usage` counts tokens, `cost` is in USD.
+    """What `run.json` holds; what is not known (yet) is null.
 
+    `usage` counts tokens and `cost` is in USD, both as `steno usage` adds them up; `gaps` names why more may
+    have been spent, `is_running` says that these are the session's totals, earlier runs included.
     `failure` says why it could not be started or ended, `complete` whether the agent told that it was done;
     `tools` counts calls by lower-cased tool name,
     `events` by type; `report` holds the notes of the parser and of the run.
@@ -69,11 +72,22 @@ class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
     complete: bool | None = None
     session_id: str | None = None
     final_text: str | None = None
-    usage: Any = None
-    cost: float | None = None
+    usage: Counts | None = None
+    cost: int | float | None = None
+    turns: int | None = None
+    models: list[str] = []
+    gaps: list[str] = []
+    is_running: bool = False
     tools: dict[str, int] = {}
     events: dict[str, int] = {}
     report: list[dict[str, Any]] = []
+
+    def spent(self, account: Account) -> None:
+        """Take over what the run took."""
+        total = account.total
+        self.usage = None if total.tokens == Counts() else total.tokens
+        self.cost, self.turns, self.models = total.cost, total.turns, list(account.models)
+        self.gaps, self.is_running = list(total.gaps), total.is_running
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -169,12 +183,16 @@ class Recorder:
 class Fresh:
     """A file written aside that takes the old one's place when the block ends well, as a whole or not at all.
 
-    Raises WriteError when it cannot.
+    A link stays one, and what is no file, such as a device or a pipe, is written to as it is. Raises
+    WriteError when it cannot.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._aside = path.with_name(f".{path.name}.{os.getpid()}")
+        self._real = Path(os.path.realpath(path))
+        self._is_whole = path.is_file() or not path.exists()
+        beside = self._real.with_name(f".{self._real.name}.{os.getpid()}")
+        self._aside = beside if self._is_whole else path
 
     def __enter__(self) -> BinaryIO:
         try:
@@ -187,13 +205,15 @@ class Fresh:
         try:
             with self._file as file:
                 file.flush()
-                os.fsync(file.fileno())
-            if kind is None:
-                self._aside.replace(self._path)
+                if self._is_whole:
+                    os.fsync(file.fileno())
+            if kind is None and self._is_whole:
+                self._aside.replace(self._real)
         except OSError as error:
             raise WriteError(f"cannot write {self._path}: {error.strerror}") from error
         finally:
-            self._aside.unlink(missing_ok=True)
+            if self._is_whole:
+                self._aside.unlink(missing_ok=True)
 
 
 def read_outcome(folder: Path) -> Outcome:
@@ -241,9 +261,9 @@ def _line(chunk: Chunk, data: bytes) -> bytes:
 def _read(line: bytes, place: Place) -> Chunk | End:
     try:
         found = _raw.decode(line)
-    except ValueError as error:
+        at = found.at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the latter for a time that falls out of the calendar
         raise ReadError(f"this is no line of a run: {error}", where=place) from error
-    at = found.at.astimezone(UTC)
     if found.channel is None:
         return End(
             at=at,

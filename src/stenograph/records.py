@@ -84,7 +84,7 @@ class Records:
         decode = self._decode
         for line in self._lines.feed(data):
             text = line.data.strip()
-            if self._usual and text:
+            if self._usual:
                 try:
                     value = decode(text)
                 except (ValueError, RecursionError):

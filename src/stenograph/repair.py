@@ -54,12 +54,16 @@ def with_escapes(data: bytes) -> bytes | None:
     """The text with the raw control characters inside its strings escaped; None when there are none."""
     if not _CONTROL.search(data):
         return None
-    fixed = _STRING.sub(lambda found: _CONTROL.sub(_escape, found[0]), data)
+    fixed = _STRING.sub(lambda found: _escaped_controls(found[0]), data)
     return None if fixed == data else fixed
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % found[0][0]
+def _escaped_controls(string: bytes) -> bytes:
+    """By `replace`, for a match object for each would take hundreds of bytes for one."""
+    if _CONTROL.search(string):
+        for code in range(0x20):
+            string = string.replace(bytes([code]), b"\\u%04x" % code)
+    return string
 
 
 def leading(data: bytes) -> tuple[list[bytes], bytes]:

@@ -17,12 +17,13 @@ from stenograph.errors import Place, RunError, UsageError
 from stenograph.event import Error as Fault
 from stenograph.event import Event
 from stenograph.launch import Launch
+from stenograph.meter import Account
 from stenograph.model import Entry
 from stenograph.notes import Kind, Report
 from stenograph.parser import EventParser, Profile, spell
 from stenograph.process import Chunk, Limits, Process, utc_now
 from stenograph.record import End, Outcome, Recorder
-from stenograph.tally import Tally, as_json
+from stenograph.tally import Tally
 
 Watch = Callable[[Entry], None]
 
@@ -123,6 +124,11 @@ class Run:
         """The agent's exit code, 128+N when signal N ended it; None while it runs."""
         signal_number = self.outcome.signal
         return self.outcome.exit_code if signal_number is None else 128 + signal_number
+
+    @property
+    def usage(self) -> Account:
+        """What was taken so far, by session, model and (UTC) day."""
+        return self._reading.parser.usage
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """Pass a signal on to the agent; its group is ended after the grace period, at once when repeated."""
@@ -227,7 +233,7 @@ class Run:
         outcome.version = tally.version or outcome.version
         outcome.complete = tally.ended if self._how.ends else None
         outcome.final_text = tally.text
-        outcome.usage, outcome.cost = as_json(tally.tokens), tally.cost
+        outcome.spent(self.usage)
         outcome.tools, outcome.events = dict(tally.tools), dict(tally.events)
         self._note()
         outcome.report = self.report.to_json()

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from stenograph.shell_line import KNOWN, Line
-from stenograph.shell_syntax import Statement, Syntax, command_words, parse
-from stenograph.shell_words import Unclear, Word
-from stenograph.shell_wrappers import destination
+from stenograph.shell_moves import leading_cd, moves_directory
+from stenograph.shell_words import WORD, Unclear
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+__all__ = ["Kind", "Operation", "classify", "leading_cd", "moves_directory", "succeeded"]
 
 Kind: TypeAlias = Literal["read", "search", "list", "command"]
 
@@ -55,7 +53,7 @@ def classify(
     `workspace` only decides whether a list or search without a path names the base. `ok` is what the harness
     said of the call, `text` what it printed, in which an exit code may stand.
     """
-    line = _understood(command, base, workspace)
+    line = _line(command, base, workspace)
     if line is None:
         return [Operation(kind="command", command=command, ok=ok, exit_code=exit_code)]
     ok = _verdict(line.last, ok, exit_code, text)
@@ -73,49 +71,14 @@ def succeeded(command: str, *, ok: bool | None, exit_code: int | None = None, te
     """
     if ok or not _ended_with_one(exit_code, text):
         return ok
-    line = _understood(command, None, None)
+    line = _line(command, None, None)
     return True if line and line.last in _GREPS else ok
 
 
-def leading_cd(command: str) -> str | None:
-    """The PATH of a command that is `cd PATH` or begins with `cd PATH &&`, where PATH is a plain literal."""
-    if "cd" not in command:
-        return None
-    plain = _PLAIN_CD.match(command)
-    if plain:
-        return plain[1] or plain[2]
-    try:
-        syntax = parse(command)
-        return _leading_cd(syntax, syntax.root)
-    except Unclear:
-        return None
-
-
-def moves_directory(command: str) -> bool:
-    """Whether there is a `cd` or `pushd`, other than the one of `leading_cd`, outside `( … )` and `$( … )`.
-
-    Of a text that cannot be parsed the answer is yes when one of the words stands in it.
-    """
-    words = len(_MOVE.findall(command))
-    if words == 0 or (words == 1 and _PLAIN_CD.match(command)):
-        return False
-    try:
-        syntax = parse(command)
-        if syntax.root.has_error:
-            return True
-        moves = sum(_moves(syntax, node) for node in _own_commands(syntax.root))
-        return moves > (leading_cd(command) is not None)
-    except Unclear:
-        return True
-
-
-_LEAD = r"[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t]*&&[ \t]*"
-_FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([\w./+-]+)(?=[ \t\n;|&]|$)", re.ASCII)
+_LEAD = rf"[ \t\n]*cd[ \t]+([{WORD}./][{WORD}./-]*)[ \t]*&&[ \t]*"
+_FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([{WORD}./+-]+)(?=[ \t\n;|&]|$)")
 """The first word behind a `cd PATH &&`, when all of that is plain."""
-_PLAIN_CD = re.compile(
-    rf"{_LEAD}(?=[\w./])[^()\[\]{{}}'\"`\\$<#\n]+\Z|[ \t\n]*cd[ \t]+([\w./][\w./-]*)[ \t\n]*\Z", re.ASCII
-)
-_MOVE = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
+_KEPT = 4096  # characters; longer commands are not remembered
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
 
@@ -135,6 +98,11 @@ def _ended_with_one(exit_code: int | None, text: str) -> bool:
     return codes[-1:] == ["1"]
 
 
+def _line(command: str, base: str | None, workspace: str | None) -> Line | None:
+    understood = _understood if len(command) <= _KEPT else _understood.__wrapped__
+    return understood(command, base, workspace)
+
+
 @lru_cache(maxsize=128)  # agents run the same few commands again and again
 def _understood(command: str, base: str | None, workspace: str | None) -> Line | None:
     first = _FIRST.match(command)
@@ -146,48 +114,3 @@ def _understood(command: str, base: str | None, workspace: str | None) -> Line |
     except Unclear:
         return None
     return line if line.found else None
-
-
-def _leading_cd(syntax: Syntax, root: Node) -> str | None:
-    """The folder of the `cd` that leads, or None; what stands behind it need not be understood."""
-    own = [node for node in root.children if node.type not in ("comment", "\n", ";")]
-    if not own:
-        return None
-    node, operator = own[0], ""
-    while node.type in ("list", "redirected_statement"):
-        if node.type == "list":
-            operator = next((child.type for child in node.children if not child.is_named), "")
-        node = node.children[0]
-    if node.type != "command" or not (operator == "&&" or (not operator and len(own) == 1)):
-        return None
-    words = command_words(syntax, Statement(node))
-    return destination(words[1:]) if words[:1] == [Word("cd")] else None
-
-
-_CLOSED = frozenset({"subshell", "command_substitution", "process_substitution"})
-
-
-def _own_commands(root: Node) -> list[Node]:
-    """All simple commands that run in the shell itself."""
-    found: list[Node] = []
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        if node.type == "command":
-            found.append(node)
-        if node.type not in _CLOSED:
-            todo.extend(node.named_children)
-    return found
-
-
-def _moves(syntax: Syntax, command: Node) -> bool:
-    """Whether a simple command is a `cd` or `pushd`, bare or behind `command`, `builtin` or `time`."""
-    for node in command.named_children:
-        if node.type in ("variable_assignment", "file_redirect", "comment"):
-            continue
-        text = syntax.text(node.start_byte, node.end_byte).strip("\\'\"")
-        if text in ("cd", "pushd"):
-            return True
-        if text not in ("command", "builtin", "time"):
-            return False
-    return False

@@ -18,7 +18,7 @@ from stenograph.shell_syntax import (
     stages,
     statements,
 )
-from stenograph.shell_words import LITERAL, Unclear, Word, word
+from stenograph.shell_words import LITERAL, WORD, Unclear, Word, word
 from stenograph.shell_wrappers import destination, script, unwrap
 
 if TYPE_CHECKING:
@@ -26,17 +26,20 @@ if TYPE_CHECKING:
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
-_QUOTES = r"'[^'\n]*'|\"[^\"\\$`\n]*\""
-_WORD = rf"(?:[\w./:@%+,=~^*?-]|{_QUOTES})+"
-_STAGE = rf"[ \t]*[\w./:@%+,-]+(?:[ \t]+{_WORD})*[ \t]*"
-_SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*\n?", re.ASCII)
+_BARE = re.compile(rf"[{WORD}./:@%+,| \t-]+\n?")
+"""Nothing but words that are what they look like, blanks and bars."""
+_QUOTES = r"'[^'\n]*+'|\"[^\"\\$`\n]*+\""
+_WORD = rf"(?:[{WORD}./:@%+,=~^*?-]++|{_QUOTES})++"
+_STAGE = rf"[ \t]*+[{WORD}./:@%+,-]++(?:[ \t]++{_WORD})*+[ \t]*+"
+_SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*+\n?")
 """A pipeline of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
-_TOKEN = re.compile(rf"{_WORD}|\|", re.ASCII)
+_TOKEN = re.compile(rf"{_WORD}|\|")
 _SHORT = 4096
 
 KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
 """What a line can begin with that is understood: a first word outside makes the whole line one command."""
-_DEPTH = 40  # parentheses, braces and scripts inside one another
+_PROGRAMS = KNOWN | {":"}
+_DEPTH = 40  # statements inside one another
 _SET = re.compile(r"-[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?(?: -[abBeEfhkmpPTuvxCHo]+(?: [a-z]+)?)*")
 
 
@@ -47,42 +50,33 @@ class Line:
         self.found: list[Found] = []
         self.last = ""
         self._base = base
-        self._workspace = resolve(workspace, None) if workspace else None
+        self._workspace = workspace
         self._depth = 0
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
-        if len(text) < _SHORT and _SIMPLE.fullmatch(text):
-            self._plain(_TOKEN.findall(text))
+        if len(text) < _SHORT and (stages := _plain(text)):
+            self._stages(stages)
             return
-        syntax = parse(text)
-        if syntax.root.has_error:
-            raise Unclear
+        syntax = parse(text, _PROGRAMS)
         self._sequence(syntax, syntax.root.children, piped=False, inside=False)
 
-    def _plain(self, tokens: list[str]) -> None:
-        """A pipeline whose words need no grammar."""
-        parts: list[list[Word]] = [[]]
-        for token in tokens:
-            if token == "|":
-                parts.append([])
-            else:
-                parts[-1].append(word(token))
-        if len(parts) == 1:
-            self._run(parts[0], "", piped=False, inside=False)
+    def _stages(self, stages: list[list[Word]]) -> None:
+        """A pipeline whose words are known."""
+        if len(stages) == 1:
+            self._run(stages[0], "", piped=False, inside=False)
         else:
-            self._flow([partial(self._run, words, "", inside=True) for words in parts], piped=False)
+            self._flow([partial(self._run, words, "", inside=True) for words in stages], piped=False)
 
     def _sequence(self, syntax: Syntax, nodes: list[Node], *, piped: bool, inside: bool) -> None:
-        self._depth += 1
-        if self._depth > _DEPTH:
-            raise Unclear
         for statement in statements(syntax, nodes):
             self._statement(syntax, statement, piped=piped, inside=inside)
-        self._depth -= 1
 
     def _statement(self, syntax: Syntax, statement: Statement, *, piped: bool, inside: bool) -> None:
         node = statement.node
+        self._depth += 1
+        if self._depth > _DEPTH:
+            raise Unclear
         match node.type:
             case "command":
                 self._command(syntax, statement, piped=piped, inside=inside)
@@ -94,6 +88,7 @@ class Line:
                 self._assign(syntax, node)
             case _:
                 raise Unclear
+        self._depth -= 1
 
     def _group(self, syntax: Syntax, node: Node, *, piped: bool, inside: bool) -> None:
         """`( … )`, which ends with the folder in which it began, and `{ …; }`, which does not."""
@@ -119,16 +114,15 @@ class Line:
 
     def _flow(self, steps: list[Callable[..., Stretch | None]], *, piped: bool) -> None:
         """The stages of a pipeline, each narrowing what the one before it read."""
-        current: Found | None = None
+        current: list[Found] = []
         for i, step in enumerate(steps):
             base, known = self._base, len(self.found)
             stretch = step(piped=piped or i > 0)
             self._base = base
-            new = self.found[known:]
-            if new:
-                current = new[0] if len(new) == 1 and new[0].certain else None
-            elif current is not None:
-                current = _narrowed(current, stretch)
+            if len(self.found) > known:
+                current = self.found[known:]
+            else:
+                _narrow(current, stretch)
 
     def _stage(self, syntax: Syntax, stage: Statement, *, piped: bool) -> Stretch | None:
         if stage.node.type == "command":
@@ -188,21 +182,42 @@ class Line:
         for found in act.found:
             if found.path is not None:
                 found.path = resolve(found.path, base)
-            elif not found.baseless and base is not None and resolve(base, None) != self._workspace:
+            elif not found.baseless and base is not None and not self._is_workspace(base):
                 found.path = resolve(base, None)
         self.found.extend(act.found)
 
+    def _is_workspace(self, folder: str) -> bool:
+        workspace = self._workspace
+        return folder == workspace or resolve(folder, None) == resolve(workspace or "", None)
 
-def _narrowed(found: Found, stretch: Stretch | None) -> Found | None:
-    """Take a stretch within the range so far; None when it no longer changes."""
-    if stretch is None:
-        return None
-    first, last = stretch
-    offset = (found.start or 1) - 1
-    ends = [end for end in (found.end, last and last + offset) if end]
+
+def _plain(text: str) -> list[list[Word]]:
+    """The words of each stage of a pipeline that needs no grammar; empty when it needs one."""
+    if _BARE.fullmatch(text):
+        stages = [[Word(part) for part in stage.split()] for stage in text.split("|")]
+        return stages if all(stages) else []
+    if not _SIMPLE.fullmatch(text):
+        return []
+    stages = [[]]
+    for token in _TOKEN.findall(text):
+        if token == "|":
+            stages.append([])
+        else:
+            stages[-1].append(word(token))
+    return stages
+
+
+def _narrow(reads: list[Found], stretch: Stretch | None) -> None:
+    """Take a stretch within the range of the one read behind which a pipe stands."""
+    if stretch is None or len(reads) != 1 or not reads[0].certain:
+        for read in reads:
+            read.certain = False
+        return
+    (read,), (first, last) = reads, stretch
+    offset = (read.start or 1) - 1
+    ends = [end for end in (read.end, last and last + offset) if end]
     start, end = first + offset, min(ends, default=None)
     if end is not None and end < start:
-        found.start = found.end = None
-        return None
-    found.start, found.end = start, end
-    return found
+        read.start, read.end, read.certain = None, None, False
+    else:
+        read.start, read.end = start, end

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from stenograph.shell_words import LITERAL, Unclear, Word
 
 
@@ -29,7 +31,7 @@ class Options(NamedTuple):
     negatives: bool = False
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True, gc=False):
     """The options that were given, in order, and the operands."""
 
     options: list[tuple[str, Word]]
@@ -41,7 +43,7 @@ class Given(NamedTuple):
 
     def has(self, *wanted: str) -> bool:
         """Whether one of these options was given."""
-        return any(name in wanted for name, _ in self.options)
+        return bool(self.options) and any(name in wanted for name, _ in self.options)
 
 
 _NONE = Word("")
@@ -57,17 +59,18 @@ def take(words: list[Word], known: Options) -> Given:
     given = Given([], [])
     at = 0
     while at < len(words):
-        text = words[at].text
+        word = words[at]
+        text = word.text
         at += 1
-        if text == "--":
+        if text[:1] != "-" or text == "-":
+            given.operands.append(word)
+        elif text == "--":
             given.operands.extend(words[at:])
             break
-        if text.startswith("--"):
+        elif text[1] == "-":
             at += _take_long(words, at, known, given)
-        elif text.startswith("-") and text != "-":
-            at += _take_letters(words, at, known, given)
         else:
-            given.operands.append(words[at - 1])
+            at += _take_letters(words, at, known, given)
     return given
 
 

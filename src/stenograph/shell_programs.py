@@ -52,9 +52,10 @@ Program: TypeAlias = Callable[[list[Word], bool], Act]
 
 def _literal(words: list[Word]) -> list[str]:
     """The texts of operands that name files or folders."""
-    if any(word.kind != LITERAL or not word.text for word in words):
+    texts = [word.text for word in words if word.kind == LITERAL and word.text]
+    if len(texts) < len(words):
         raise Unclear
-    return [word.text for word in words]
+    return texts
 
 
 def _files(words: list[Word]) -> list[str]:
@@ -114,6 +115,7 @@ def _from_line(given: Given) -> Stretch | None:
     return (first, None) if first else None
 
 
+_BETWEEN = re.compile(r"[;\n]")
 _PRINT = re.compile(r"(?:(\d+|\$)(?:\s*,\s*(\d+|\$|\+\d+))?)?\s*p", re.ASCII)
 
 
@@ -125,7 +127,7 @@ def _sed(words: list[Word], piped: bool) -> Act:
         scripts, operands = operands[:1], operands[1:]
     if not scripts or not given.has("n", "quiet", "silent"):
         raise Unclear
-    prints = [part.strip() for script in _literal(scripts) for part in re.split("[;\n]", script)]
+    prints = [part.strip() for script in _literal(scripts) for part in _BETWEEN.split(script)]
     stretches = [_printed(part) for part in prints if part]
     stretch = stretches[0] if len(stretches) == 1 else None
     files = _files(operands)

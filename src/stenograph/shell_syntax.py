@@ -1,31 +1,25 @@
 """Shell text as a syntax tree, and the tree as statements, stages of a pipeline, and words.
 
-The grammar is tree-sitter-bash, loaded at first use. A parse has a budget, for the parser needs quadratic
-time to recover from some faulty texts (64 KiB of `(a)` take 12 s, of `a|` 50 s).
+The grammar is tree-sitter-bash, loaded at first use.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from functools import lru_cache
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from stenograph.shell_plain import check_plain
 from stenograph.shell_words import Unclear, Word, word
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Point
+    from tree_sitter import Node, Parser
 
 _LONGEST = 64 * 1024  # bytes
-_CHUNK = 1024  # bytes handed to the parser at a time
-_READS = 40  # chunks that a parse may ask for, per chunk of text; ordinary scripts need 3
-_MISREAD = re.compile(
-    rb"[\0\r]|(?:^|[\s;|&(])\\[ \t]"
-)  # the grammar drops a word that begins with a quoted blank
-_JOINTS = 2000  # with so many pipes recovery stays below a quarter of a second
-_MISREAD = re.compile(rb"[\0\r]|(?:^|[\s;|&(])\\[ \t]")  # of a word that begins with `\ ` the blank is lost
+_MISREAD = re.compile(r"[\0\r\ud800-\udfff]|(?:^|[\s;|&(])\\[ \t]")  # of a word like `\ a` the blank is lost
 
 
 class Syntax:
@@ -46,40 +40,39 @@ class Syntax:
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words that these neighbours make; nodes with no blank between them are one word."""
         found: list[Word] = []
-        start = end = -1
+        source, start, end = self._source, -1, -1
         for node in nodes:
-            if end >= 0 and self._apart(end, node.start_byte):
-                found.append(word(self.text(start, end)))
-                start = -1
-            start = node.start_byte if start < 0 else start
+            at = node.start_byte
+            if end < 0:
+                start = at
+            elif source[end:at] == b" " or self._apart(end, at):
+                found.append(word(source[start:end].decode()))
+                start = at
             end = node.end_byte
         if end >= 0:
-            found.append(word(self.text(start, end)))
+            found.append(word(source[start:end].decode()))
         return found
 
     def _apart(self, end: int, start: int) -> bool:
         gap = self._source[end:start]
-        if gap == b" ":
-            return True
         if gap.replace(b"\\\n", b"").strip(b" \t"):
             raise Unclear
         return b" " in gap or b"\t" in gap
 
 
-@lru_cache(maxsize=8)  # one command is asked about three times: what it does, and where it moves
-def parse(text: str) -> Syntax:
-    """The tree of a shell text; raises Unclear when it is too long, no text, or takes too much work."""
-    try:
-        source = text.replace("\r\n", "\n").encode()
-    except UnicodeEncodeError:
-        raise Unclear from None
-    if len(source) > _LONGEST or _MISREAD.search(source):
+def parse(text: str, programs: Container[str]) -> Syntax:
+    """The tree of a shell text; raises Unclear unless it is plain, free of faults, and of these programs."""
+    plain = text.replace("\r\n", "\n")
+    if len(text) > _LONGEST or _MISREAD.search(plain):
         raise Unclear
-    if len(source) <= _CHUNK:
-        return Syntax(source, _parser().parse(source).root_node)
-    if source.count(b"|") > _JOINTS or source.count(b"[[") > _JOINTS:
+    check_plain(plain, programs)
+    source = plain.encode()
+    if len(source) + len(text) - len(plain) > _LONGEST:
         raise Unclear
-    return Syntax(source, _parse_within(source))
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        raise Unclear
+    return Syntax(source, root)
 
 
 class _Own(threading.local):
@@ -98,29 +91,6 @@ def _parser() -> Parser:
 
         _own.parser = Parser(Language(tree_sitter_bash.language()))
     return _own.parser
-
-
-def _parse_within(source: bytes) -> Node:
-    """The root node, or Unclear when the parser asked for more of the text than the budget allows."""
-    left = _READS * (len(source) // _CHUNK + 2)
-
-    def read(offset: int, _point: Point) -> bytes:
-        nonlocal left
-        left -= 1
-        return source[offset : offset + _CHUNK] if left > 0 else b""
-
-    def spent(_offset: int, _faulty: bool) -> bool:
-        return left <= 0
-
-    parser = _parser()
-    try:
-        tree = parser.parse(read, progress_callback=spent)
-    except ValueError:  # stopped by `spent`
-        tree = None
-    if tree is None or left <= 0:
-        parser.reset()
-        raise Unclear
-    return tree.root_node
 
 
 class Statement(msgspec.Struct):

@@ -21,7 +21,10 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     kind: int = LITERAL
 
 
-_BARE = re.compile(r"[\w./:@%+,=-]+")
+WORD = "A-Za-z0-9_"
+"""What ASCII's `\\w` stands for: a set of characters is one look into a table, a class is asked apart."""
+
+_BARE = re.compile(rf"[{WORD}./:@%+,=-]+")
 _PIECE = re.compile(
     r"""(?P<plain>[^\\'"$`\s|&;<>()]+)
       | '(?P<single>[^']*)'
@@ -47,6 +50,8 @@ def word(source: str) -> Word:
     """The word that this source makes; raises Unclear for substitutions and for what is no single word."""
     if _BARE.fullmatch(source):
         return Word(source)
+    if source[:1] == "'" and source.find("'", 1) == len(source) - 1:
+        return Word(source[1:-1])
     texts: list[str] = []
     shape: list[str] = []  # the text again, all that is quoted replaced by one letter
     kind = LITERAL
@@ -96,7 +101,7 @@ def _double_quoted(source: str) -> tuple[str, int]:
 
 
 _ESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))", re.DOTALL
+    r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))", re.DOTALL
 )
 _NAMED = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v"))
 
@@ -107,13 +112,11 @@ def _ansi(source: str) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    octal, byte, short, long, control, other = found.groups()
-    if other and other in "xuU":
+    octal, byte, short, long, other = found.groups()
+    if other and other in "xuUc":
         raise Unclear
     if other:
         return _NAMED.get(other, other if other in "\\'\"?" else "\\" + other)
-    if control:
-        return chr(ord(control) & 0x1F)
     code = int(octal, 8) if octal else int(byte or short or long, 16)
     if not 0 < code < 0x110000 or 0xD800 <= code < 0xE000 or (code > 0x7F and (octal or byte)):
         raise Unclear

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from stenograph import event, jsonio, paths, shell
 from stenograph.event import Event
@@ -77,27 +78,29 @@ def draft(tool: Tool, source: Any, resolve: Resolve) -> list[Event] | None:
         return []
     if not isinstance(source, dict):
         return None
-    match tool.does:
-        case "read":
-            return read(tool, source, resolve)
-        case "write":
-            path = text(source, tool.path)
-            return [event.Write(path=resolve(path))] if path else None
-        case "patch":
-            return patch(tool, source, resolve)
-        case "search":
-            return search(tool, source, resolve)
-        case "list":
-            path = text(source, tool.scope)
-            return [event.List(path=resolve(path) if path else None)]
-        case "command":
-            command, folder = text(source, tool.command), text(source, tool.folder)
-            there = resolve(folder) if folder else None
-            return [event.Command(command=command, working_directory=there)] if command else None
-        case "skill":
-            return skill(tool, source, resolve)
-        case _:
-            return []
+    drafted = _DRAFTS.get(tool.does)
+    return drafted(tool, source, resolve) if drafted else []
+
+
+def command(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One command, in the folder that is named."""
+    told = text(source, tool.command)
+    if told is None:
+        return None
+    folder = text(source, tool.folder) if tool.folder else None
+    return [event.Command(command=told, working_directory=resolve(folder) if folder else None)]
+
+
+def write(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
+    """One write of the named file."""
+    path = text(source, tool.path)
+    return [event.Write(path=resolve(path))] if path else None
+
+
+def listing(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]:
+    """One listing, of the named folder or of none."""
+    path = text(source, tool.scope)
+    return [event.List(path=resolve(path) if path else None)]
 
 
 def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event] | None:
@@ -105,6 +108,8 @@ def read(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event]
     path = text(source, tool.path)
     if path is None:
         return None
+    if len(source) == 1:  # no range is told
+        return [event.Read(path=resolve(path))]
     start, end, count = (
         line(source, tool.start, first=tool.first),
         line(source, tool.end),
@@ -142,8 +147,19 @@ def skill(tool: Tool, source: Mapping[str, Any], resolve: Resolve) -> list[Event
     return [event.Skill(path=resolve(path), skill_name=name)] if path else None
 
 
+_DRAFTS: dict[str, Callable[[Tool, Mapping[str, Any], Resolve], list[Event] | None]] = {
+    "read": read,
+    "write": write,
+    "patch": patch,
+    "search": search,
+    "list": listing,
+    "command": command,
+    "skill": skill,
+}
+
+
 def shell_events(
-    command: str,
+    made: event.Command,
     *,
     base: str | None,
     workspace: str | None,
@@ -151,16 +167,23 @@ def shell_events(
     exit_code: int | None = None,
     output: Any = None,
 ) -> list[Event]:
-    """The events of one shell command line; `output` is what it printed, in any form that agents use."""
+    """What a command was: itself, with its success, or the reads, searches and lists that it came to.
+
+    `output` is what it printed, in any form that agents use.
+    """
     found = shell.classify(
-        command,
+        made.command,
         base=base,
         workspace=workspace,
         ok=ok,
         exit_code=exit_code,
         text=printed(output) if ok is False else "",
     )
-    return [_shell_event(operation) for operation in found]
+    if found[0].kind != "command":
+        return [_shell_event(operation) for operation in found]
+    force_setattr(made, "exit_code", exit_code)
+    force_setattr(made, "is_success", ok)
+    return [made]
 
 
 def _shell_event(operation: shell.Operation) -> Event:
@@ -171,9 +194,7 @@ def _shell_event(operation: shell.Operation) -> Event:
             return event.Read(path=path or "", start_line=start, end_line=end, is_success=ok)
         case "search":
             return event.Search(query=operation.query or "", path=path, is_success=ok)
-        case "list":
-            return event.List(path=path, is_success=ok)
-    return event.Command(command=operation.command or "", exit_code=operation.exit_code, is_success=ok)
+    return event.List(path=path, is_success=ok)
 
 
 def printed(output: Any) -> str:

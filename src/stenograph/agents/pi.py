@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypedDict
+from typing import Any, Literal, Required, TypeAlias, TypedDict, get_args
 
 from stenograph import jsonio
 from stenograph.fields import amount, count, members, moment, word
@@ -47,7 +47,7 @@ TOOLS = {
 }
 """Pi's tools; other ones are unknown."""
 
-_REPEATED = (
+_Repeated: TypeAlias = Literal[
     "agent_start",
     "agent_end",
     "agent_settled",
@@ -56,7 +56,8 @@ _REPEATED = (
     "message_start",
     "message_update",
     "tool_execution_update",
-)
+]
+_REPEATED: tuple[str, ...] = get_args(_Repeated)
 _RECORDS = (
     *_REPEATED,
     "session",
@@ -76,7 +77,7 @@ _FAILED = ("error", "failed", "failure")
 class Consumed(TypedDict, total=False):
     """A record that other records repeat."""
 
-    type: str
+    type: Required[_Repeated]
 
 
 SHAPES = {kind.encode(): jsonio.decoder(Consumed) for kind in _REPEATED}

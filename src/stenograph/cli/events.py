@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import islice
 from typing import Any, Literal
 
 import click
 import msgspec
 
-from stenograph import EventParser, encode, jsonio, source
+from stenograph import EventParser, encode, jsonio, source, stores
 from stenograph.cli import terminal
 from stenograph.cli.interrupt import last_words
 from stenograph.cli.main import complain
@@ -19,7 +20,10 @@ from stenograph.cli.recognize import Recognizer
 from stenograph.errors import ReadError, WriteError
 from stenograph.event import Event
 from stenograph.notes import Kind, Report
+from stenograph.store import Store, project
+from stenograph.streams import may_be_stored
 
+_AT_ONCE = 256  # events of a stored session that are written together
 _KINDS = [kind.word for kind in Kind]
 
 _EXAMPLES = """\b
@@ -30,6 +34,7 @@ Examples:
   steno events --pretty --profile extended run.jsonl
   steno events --clock record --report text run.jsonl.gz other.jsonl.zst > events.jsonl
   steno events --fail-on damaged run.jsonl
+  steno events --pretty ~/.cline/data/tasks/1796041090826
 
 \b
 Exit codes:
@@ -50,10 +55,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pretty: bool
     clock: Literal["now", "record"]
     cwd: str | None
+    is_judged: bool
+    """Whether notes are asked for."""
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("files", nargs=-1, metavar="[FILE|-]...")
+@click.argument("files", nargs=-1, metavar="[FILE|DIR|-]...")
 @click.option(
     "--from",
     "format",
@@ -95,13 +102,15 @@ def events(
     """Print what an agent does as events, one JSON object per line.
 
     Reads the named files one after another, or standard input. They may be compressed with gzip or zstd. An
-    event is printed as soon as the record that completes it has come.
+    event is printed as soon as the record that completes it has come. The folder of a stored session, or a
+    file in it, gives the events of its run, at its own times.
     """
     if sys.stdout is None:
         raise WriteError("standard output is closed")
     if not files and sys.stdin is not None and sys.stdin.isatty():
         raise click.UsageError("no input: name a file, or pipe an agent's output into this command", ctx)
-    run = _Run(msgspec.convert(options, Options))
+    is_judged = report is not None or fail_on is not None
+    run = _Run(msgspec.convert(options | {"is_judged": is_judged}, Options))
     code = run.read_all(files or ("-",))
     if report:
         click.echo(_told(run.report, report), nl=False, err=True)
@@ -131,6 +140,10 @@ class _Run:
         return 1 if self._failed else 0
 
     def _read(self, path: str) -> None:
+        store = stores.store_of(path) if self.options.format is None and may_be_stored(path) else None
+        if store is not None:
+            self._replay(store, path)
+            return
         name = "standard input" if path == "-" else path
         reader = Recognizer(self._parser, format=self.options.format)
         show = _printer(self.options)
@@ -145,6 +158,21 @@ class _Run:
             show(reader.close(), reader.cwd)
             self.report.merge(reader.report, source=name)
         self._judge(reader, name, fault)
+
+    def _replay(self, store: Store, path: str) -> None:
+        """Print the events of a stored session; its notes are the faults of its files."""
+        options, show = self.options, _printer(self.options)
+        detail = options.detail or options.pretty
+        try:
+            cwd = options.cwd or store.summary(path).cwd or None
+            found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail)
+            while part := list(islice(found, _AT_ONCE)):
+                show(part, cwd)
+            if options.is_judged:
+                self.report.merge(store.load(path).report)
+        except ReadError as error:
+            complain(str(error))
+            self._failed = True
 
     def _judge(self, reader: Recognizer, name: str, fault: str | None) -> None:
         """Tell what went wrong with one input; an empty one is an error when it had to tell its format."""

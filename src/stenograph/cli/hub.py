@@ -21,6 +21,7 @@ from stenograph.agents.cline.hub import HubEvent, runtime_event
 from stenograph.agents.cline.receive import HubEventTranslator
 from stenograph.agents.cline.session import CoreAgentEvent
 from stenograph.cli import terminal
+from stenograph.cli.seconds import Seconds
 from stenograph.event import encode
 from stenograph.notes import Kind, Report
 from stenograph.parser import EventParser
@@ -60,7 +61,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 def _target(command: _F) -> _F:
     """The options that name a hub."""
-    seconds = click.FloatRange(min=0, min_open=True)
+    seconds = Seconds(from_zero=False)
     for option in (
         click.option(
             "--timeout", type=seconds, default=10.0, show_default=True, help="Seconds for the hub to answer."
@@ -111,14 +112,12 @@ def hub() -> None:
 @click.option("--detail", is_flag=True, help="For events: add origin, call id, tool, subagent, duration.")
 @click.option(
     "--wait",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     default=30.0,
     show_default=True,
     help="Seconds to look for a hub that was lost.",
 )
-@click.option(
-    "--for", "seconds", type=click.FloatRange(min=0, min_open=True), help="End after so many seconds."
-)
+@click.option("--for", "seconds", type=Seconds(from_zero=False), help="End after so many seconds.")
 @click.option("--report", type=click.Choice(["text", "json"]), help="Tell on standard error what was amiss.")
 @click.option(
     "--fail-on",

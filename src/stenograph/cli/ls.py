@@ -99,9 +99,9 @@ def _row(summary: Summary) -> tuple[str, ...]:
     totals = summary.totals
     cost = "" if totals.cost is None else f"{totals.cost:.2f}"
     return (
-        (summary.started or summary.updated or "")[:16].replace("T", " "),
-        _agent(summary),
-        summary.id[:13],
+        terminal.clean(summary.started or summary.updated or "")[:16].replace("T", " "),
+        terminal.clean(_agent(summary)),
+        terminal.clean(summary.id[:13]),
         str(summary.requests),
         _short(totals.tokens_in),
         _short(totals.tokens_out),

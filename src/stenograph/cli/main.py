@@ -7,6 +7,7 @@ ends quietly. A command gives its exit code by returning it.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -128,6 +129,8 @@ def steno() -> None:
 
 def main() -> NoReturn:
     """The entry point: run the arguments of this process and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # it may be set to an encoding that lacks our characters
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
     sys.exit(_flush() or code)
 
@@ -142,6 +145,9 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except (KeyboardInterrupt, click.Abort):
         return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         complain(f"{error.format_message()}{f' (see: {context.command_path} --help)' if context else ''}")

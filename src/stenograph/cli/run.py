@@ -16,6 +16,7 @@ from stenograph.cli import terminal
 from stenograph.cli.main import complain
 from stenograph.cli.output import Output
 from stenograph.cli.pretty import Painter, to_bytes
+from stenograph.cli.seconds import Seconds
 from stenograph.errors import MissingExtra, WriteError
 from stenograph.event import Event, encode
 from stenograph.runner import Run
@@ -55,18 +56,16 @@ Form: TypeAlias = Literal["json", "pretty", "live"]
 @click.argument("agent")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]... [-- PROMPT]")
 @click.option("--out", metavar="DIR", help="Keep a record of the run in this folder, which must hold none.")
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="End it after that."
-)
+@click.option("--timeout", type=Seconds(from_zero=False), metavar="SECONDS", help="End it after that.")
 @click.option(
     "--idle-timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=Seconds(from_zero=False),
     metavar="SECONDS",
     help="End it when it has said nothing for so long.",
 )
 @click.option(
     "--grace",
-    type=click.FloatRange(0),
+    type=Seconds(),
     default=5.0,
     show_default=True,
     metavar="SECONDS",

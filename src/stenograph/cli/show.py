@@ -10,6 +10,7 @@ import click
 
 from stenograph import jsonio
 from stenograph.cli.sessions import resolve
+from stenograph.cli.terminal import clean
 from stenograph.cli.transcript import lines, to_json
 from stenograph.errors import ReadError
 from stenograph.model import Session
@@ -60,7 +61,7 @@ def show(*, session: str, roots: tuple[str, ...], everything: bool, as_json: boo
 def _transcript(session: Session, *, everything: bool) -> Iterator[str]:
     summary = session.summary
     yield from (
-        f"{label:10} {value}"
+        f"{label:10} {clean(value)}"
         for label, value in (
             ("session", f"{summary.id} ({summary.format})"),
             ("started", summary.started),
@@ -69,7 +70,7 @@ def _transcript(session: Session, *, everything: bool) -> Iterator[str]:
         )
         if value
     )
-    yield from (f"{'note':10} {line}" for line in session.report.to_text().splitlines())
+    yield from (f"{'note':10} {clean(line)}" for line in session.report.to_text().splitlines())
     yield ""
     yield from lines(session.entries, everything=everything)
 

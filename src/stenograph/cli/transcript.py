@@ -31,12 +31,17 @@ def to_json(entry: Entry) -> dict[str, Any]:
     for field in msgspec.structs.fields(entry):
         value = getattr(entry, field.name)
         if field.name not in _HIDDEN and value is not None and value is not field.default:
-            found["name" if field.name == "kind" else field.name] = value
+            found["name" if field.name == "kind" else field.name] = _on_one_line(value)
     if isinstance(entry, model.Unread):
-        found["raw"] = entry.raw
+        found["raw"] = _on_one_line(entry.raw)
     if isinstance(entry, model.Noticed) and entry.record is not None:
         found["record"] = entry.record
     return found
+
+
+def _on_one_line(value: Any) -> Any:
+    """What a file holds may be spread over many lines."""
+    return msgspec.Raw(jsonio.compact(bytes(value))) if isinstance(value, msgspec.Raw) else value
 
 
 def lines(entries: Iterable[Entry], *, everything: bool = False) -> Iterator[str]:

@@ -134,7 +134,7 @@ class ClaudeMeter(Meter):
             return
         name = message.get("id")
         known = self._answers.get(name) if isinstance(name, str) else None
-        is_final = "stop_reason" in message and jsonio.value(message["stop_reason"]) is not None
+        is_final = message.get("stop_reason") is not None
         if known is not None and known.is_final >= is_final:
             return
         self._enter(record)

@@ -66,6 +66,7 @@ _WARNINGS = (
 )
 _MOVES = {"EnterWorktree": "worktreePath", "ExitWorktree": "originalCwd"}
 _RESET = "Shell cwd was reset to "
+_RESET_BYTES = _RESET.encode()
 _SKILL_FOLDER = "Base directory for this skill: "
 
 
@@ -93,27 +94,15 @@ class ClaudeProjection(Projection):
         self._moving: dict[str, str] = {}  # calls that move the workspace: id to the member that says where
         self._subagents: dict[str, Subagent] = {}  # by call id and by task id
         self._ambient: set[str] = set()  # tasks that the program runs for itself
-        self._skill: event.Skill | None = None  # waits for the record that shows its real folder
         self._output: bytes | None = None  # the structured output, until a text follows it
 
-    def project(self, entry: Entry) -> list[Event]:
-        """The events that this entry completes, in order."""
-        if self._skill is None or not entry.place.is_object:
-            return super().project(entry)
-        skill, self._skill = self._skill, None
+    def late(self, made: Event, entry: Entry) -> list[Event]:
+        """A skill, with its real folder where the record behind it shows that."""
         folder = _skill_folder(entry)
-        ahead = self._with_folder(skill, folder, entry) if folder else [skill]
-        return [*ahead, *super().project(entry)]
-
-    def _with_folder(self, skill: event.Skill, folder: str, entry: Entry) -> list[Event]:
+        if not folder:
+            return [made]
         path = paths.resolve(f"{folder}/SKILL.md", self.cwd)
-        moved = msgspec.structs.replace(skill, path=path, timestamp="", origin=None)
-        return self.stamp([moved], entry)
-
-    def flush(self) -> list[Event]:
-        """What is held for joining, and a skill that waited."""
-        skill, self._skill = self._skill, None
-        return [*([skill] if skill else []), *super().flush()]
+        return self.stamp([msgspec.structs.replace(made, path=path, timestamp="", origin=None)], entry)
 
     def duration(self, entry: ToolReturned) -> int | float | None:
         """A structured result tells how long some tools took."""
@@ -156,15 +145,11 @@ class ClaudeProjection(Projection):
             self._output = None
         return super().said(entry)
 
-    def ahead(self, entry: Entry, *, gave: bool) -> list[Event]:
-        """At a failed `result`, an API error's held text that it repeats is dropped."""
-        if self.extended and isinstance(entry, model.Ended) and entry.ok is False:
-            self.drop_fault(entry.text)
-        return super().ahead(entry, gave=gave)
-
     def ended(self, entry: model.Ended) -> Iterable[Event]:
-        """The end of a turn; usage is told in the extended profile only."""
+        """The end of a turn; in the extended profile its usage, and an API error's text only once."""
         if self.extended:
+            if entry.ok is False:
+                self.drop_fault(entry.text)
             if self._output is not None:
                 yield event.Agent(message=self._output.decode("utf-8", "surrogatepass"))
                 self._output = None
@@ -177,7 +162,8 @@ class ClaudeProjection(Projection):
     def called(self, entry: ToolCalled) -> Iterable[Event]:
         """Record a call; in the standard profile one that is not understood is unknown at once."""
         tool = self.tool(entry.tool)
-        call = Call(entry, tool, draft(tool, entry.input, self._resolver(tool)) if tool else None)
+        resolve = self._in_workspace if tool and tool.does == "skill" else self.resolve
+        call = Call(entry, tool, draft(tool, entry.input, resolve) if tool else None)
         if entry.tool in _MOVES and entry.thread is None and entry.id:
             self._moving[entry.id] = _MOVES[entry.tool]
         if call.events is None and not self.extended:
@@ -185,20 +171,19 @@ class ClaudeProjection(Projection):
         if tool and tool.does == "other" and entry.id and call.events is not None:
             self._expect(entry.id, entry.input)
         self.open(call)
-        return ()
+        return []
 
-    def _resolver(self, tool: Tool) -> Any:
-        return (lambda path: paths.resolve(path, self.cwd)) if tool.does == "skill" else self.resolve
+    def _in_workspace(self, path: str) -> str:
+        """A skill's path: `cd` does not move it."""
+        return paths.resolve(path, self.cwd)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with the one open call of its id; several such calls are ambiguous."""
-        waiting = self.waiting(entry.id)
-        if not waiting:
-            events: Iterable[Event] = self._unpaired(entry)
-        elif waiting > 1:
+        waiting = len(self.waiting(entry.id))
+        if waiting > 1:
             return self._ambiguous(entry, entry.id or "", waiting)
-        else:
-            events = super().returned(entry)
+        call = self.take(entry.id)
+        events = self.detailed(self.answered(call, entry), call, entry) if call else self._unpaired(entry)
         if self._moving and entry.id in self._moving:
             self._enter(entry, self._moving.pop(entry.id))
         return events
@@ -234,25 +219,25 @@ class ClaudeProjection(Projection):
 
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call whose result has come, and what the call changed."""
-        tool = call.tool
-        if tool is None or call.events is None:
+        if call.tool is None or call.events is None:
             return self.unmapped(call, entry)
-        if tool.does == "command" and call.entry.thread is None:
-            events = super().answered(call, entry)
-            self._follow(call.events[0], entry)
-            return events
-        if tool.does == "other":
-            return list(self._agent_result(call, entry))
-        if tool.does == "silent" and entry.ok and self.extended and call.entry.tool == "StructuredOutput":
-            self._output = jsonio.dumps(jsonio.loads(bytes(call.entry.raw.raw())).get("input"))
-        events = super().answered(call, entry)
-        return self._wait(events, call, entry) if tool.does == "skill" else events
+        events = self.done(call.events, entry)
+        match call.tool.does:
+            case "command" if call.entry.thread is None:
+                self._follow(call.events[0], entry)
+            case "other":
+                return list(self._agent_result(call, entry))
+            case "silent" if entry.ok and self.extended and call.entry.tool == "StructuredOutput":
+                self._output = jsonio.dumps(jsonio.loads(bytes(call.entry.raw.raw())).get("input"))
+            case "skill":
+                return self._wait(events, call, entry)
+        return events
 
     def _wait(self, events: list[Event], call: Call, entry: ToolReturned) -> list[Event]:
         """In the extended profile a skill waits for the record that shows its real folder."""
         if not self.extended or not entry.ok or type(events[0]) is not event.Skill:
             return events
-        self._skill = events[0]
+        self._late = events[0]
         self.stamp(self.detailed(events, call, entry), entry)
         return []
 
@@ -261,9 +246,7 @@ class ClaudeProjection(Projection):
     ) -> list[Event]:
         """What a shell command was; adrift, its relative paths stay as written."""
         base = None if self._adrift else self._folder
-        return shell_events(
-            made.command, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output
-        )
+        return shell_events(made, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
 
     def _follow(self, made: Event, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
@@ -408,7 +391,7 @@ def _within(path: str, root: str | None) -> bool:
 
 def _reset_folder(output: Any) -> str | None:
     """Where the program put the shell back to, by the words in a result's text."""
-    if isinstance(output, msgspec.Raw) and _RESET.encode() not in bytes(output):
+    if isinstance(output, msgspec.Raw) and _RESET_BYTES not in bytes(output):
         return None
     told = printed(output)
     if _RESET not in told:

@@ -6,7 +6,7 @@ A record that does not fit its shape is decoded in full, so a shape changes how 
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, Literal, Required, TypedDict
 
 import msgspec
 
@@ -53,7 +53,7 @@ class Message(TypedDict, total=False):
 
     id: Any
     model: Any
-    stop_reason: msgspec.Raw
+    stop_reason: Any
     usage: msgspec.Raw
     content: list[Block] | str
 
@@ -61,7 +61,7 @@ class Message(TypedDict, total=False):
 class Assistant(TypedDict, total=False):
     """An `assistant` record."""
 
-    type: str
+    type: Required[Literal["assistant"]]
     session_id: Any
     timestamp: Any
     parent_tool_use_id: Any
@@ -97,16 +97,23 @@ class ResultMessage(TypedDict, total=False):
     content: list[ResultBlock] | str
 
 
+class Meta(TypedDict, total=False):
+    """What is told of how a call came to run, or not."""
+
+    id: Any
+    non_execution_kind: Any
+
+
 class User(TypedDict, total=False):
     """A `user` record."""
 
-    type: str
+    type: Required[Literal["user"]]
     session_id: Any
     timestamp: Any
     parent_tool_use_id: Any
     isSynthetic: Any
     isReplay: Any
-    tool_result_meta: Any
+    tool_result_meta: list[Meta] | None
     tool_use_result: Flags | str | list[msgspec.Raw] | None
     message: ResultMessage
 
@@ -114,7 +121,7 @@ class User(TypedDict, total=False):
 class Consumed(TypedDict, total=False):
     """A record that is read for nothing but its session."""
 
-    type: str
+    type: Required[Literal["stream_event"]]
     session_id: Any
 
 

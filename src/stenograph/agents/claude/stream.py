@@ -8,7 +8,7 @@ the API failed. A subagent's records carry `parent_tool_use_id`, the id of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from stenograph import blocks, jsonio
@@ -95,13 +95,18 @@ class ClaudeStream(Reader):
         message = record.get("message")
         found = blocks.content(message)
         if found is None or not isinstance(message, dict):
-            yield self._odd(thread)
-            return
+            return (self._odd(thread),)
         if self.is_full:
-            yield from self._in_order(record, message, found)
-            return
+            return self._in_order(record, message, found)
+        if len(found) == 1:
+            call = self._called(found[0], blocks.only(self.unit.data), thread)
+            if call is not None:
+                return (call,)
+        return self._message(record, message, found)
+
+    def _message(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
+        thread, name = blocks.thread(record), word(message.get("id"))
         thoughts, texts, deeds = blocks.sort(found)
-        name = word(message.get("id"))
         if thoughts or not (texts or deeds):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
@@ -138,14 +143,22 @@ class ClaudeStream(Reader):
         path = ("message", "content")
         return Part(self.unit.data, path if isinstance(message["content"], str) else (*path, position))
 
+    def _called(self, block: Any, part: Part, thread: str | None) -> Entry | None:
+        """The call that a block is, or None."""
+        kind = blocks.kind(block)
+        call = word(block.get("id")) if kind in _CALLS else None
+        if call is None:
+            return None
+        # A server's tool is outside every table, whatever its name: without input it counts as malformed.
+        given = block.get("input") if kind == "tool_use" else None
+        return ToolCalled(call, word(block.get("name")) or "", given, part, thread=thread)
+
     def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
         """A block that is neither text nor thinking."""
+        called = self._called(block, part, thread)
+        if called is not None:
+            return called
         kind = blocks.kind(block)
-        if kind in _CALLS and (call := word(block.get("id"))):
-            # A server's tool is outside every table, whatever its name: without input it counts as malformed.
-            given = block.get("input") if kind == "tool_use" else None
-            name = word(block.get("name")) or ""
-            return ToolCalled(id=call, tool=name, input=given, raw=part, thread=thread)
         if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
@@ -156,20 +169,26 @@ class ClaudeStream(Reader):
         thread = blocks.thread(record)
         found = blocks.content(record.get("message"))
         if found is None:
-            yield self._odd(thread)
-            return
+            return (self._odd(thread),)
         shared, refused = record.get("tool_use_result"), _refused(record.get("tool_result_meta"))
+        if len(found) == 1 and blocks.kind(found[0]) == "tool_result" and not self.is_full:
+            return (self._result(found[0], blocks.only(self.unit.data), thread, shared, refused),)
+        return self._given(record, found, shared, refused)
+
+    def _given(
+        self, record: dict[str, Any], found: list[Any], shared: Any, refused: Collection[str]
+    ) -> Iterator[Entry]:
+        """The blocks that the model was given; `shared` is of one of the results among them."""
+        thread, synthetic = blocks.thread(record), record.get("isSynthetic") is True
         owners = None if shared is None or _results(found) < 2 else self._owners()
-        synthetic = record.get("isSynthetic") is True
         if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
         for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
             kind = blocks.kind(block)
             entry: Entry
             if kind == "tool_result":
-                name = word(block.get("tool_use_id"))
-                mine = shared if owners is None or name in owners else None
-                entry = self._result(block, part, thread, shared=mine, refused=name in refused)
+                mine = shared if owners is None or word(block.get("tool_use_id")) in owners else None
+                entry = self._result(block, part, thread, mine, refused)
             elif kind == "text" and isinstance(block.get("text"), str):
                 entry = Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
@@ -187,21 +206,23 @@ class ClaudeStream(Reader):
         return {name for name in names if name}
 
     def _result(
-        self, block: dict[str, Any], part: Part, thread: str | None, *, shared: Any, refused: bool
+        self, block: dict[str, Any], part: Part, thread: str | None, shared: Any, refused: Collection[str]
     ) -> Entry:
         """A result, with what its record tells of it beside the block (`shared`)."""
-        own = block.get("tool_use_result")
-        where = Part(self.unit.data, ("tool_use_result",))
+        own, name = block.get("tool_use_result"), word(block.get("tool_use_id"))
         if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
             where = Part(part.data, (*part.path, "tool_use_result"))
-        failed = refused or block.get("is_error") is True or any(map(_interrupted, (block, own, shared)))
+        else:
+            where = Part(self.unit.data, ("tool_use_result",))
+        failed = (
+            block.get("is_error") is True
+            or name in refused
+            or _interrupted(block)
+            or (own is not None and _interrupted(own))
+            or (shared is not None and _interrupted(shared))
+        )
         return ToolReturned(
-            id=word(block.get("tool_use_id")),
-            ok=not failed,
-            output=block.get("content"),
-            details=where,
-            raw=part,
-            thread=thread,
+            id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
         )
 
     @on("rate_limit_event")
@@ -281,10 +302,12 @@ def _interrupted(source: Any) -> bool:
     )
 
 
-def _refused(metas: Any) -> set[str | None]:
+def _refused(metas: Any) -> Collection[str]:
     """The calls that were refused or cancelled, by the entries of `tool_result_meta`."""
-    found = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
-    return {call for meta in found if (call := word(meta.get("id"))) and word(meta.get("non_execution_kind"))}
+    if not isinstance(metas, list):
+        return ()
+    refused = [meta for meta in metas if isinstance(meta, dict) and word(meta.get("non_execution_kind"))]
+    return {call for meta in refused if (call := word(meta.get("id")))} if refused else ()
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:

@@ -37,7 +37,7 @@ _CONSUMED = frozenset(
     )
 )
 _OLD_TOOLS: dict[str, Tool] = {
-    "readFile": Tool(does="read", start=("readLineStart",), end=("readLineEnd",), count=()),
+    "readFile": Tool(does="read", start=("readLineStart", "startLine"), end=("readLineEnd",), count=()),
     "newFileCreated": Tool(does="write"),
     "editedExistingFile": Tool(does="write"),
     "fileDeleted": Tool(does="write"),
@@ -45,7 +45,16 @@ _OLD_TOOLS: dict[str, Tool] = {
     "listFilesTopLevel": Tool(does="list"),
     "listFilesRecursive": Tool(does="list"),
     "listCodeDefinitionNames": Tool(does="list"),
+    "useSkill": Tool(does="skill", name=("path",), skill_file=()),
+    "appliedDiff": Tool(does="write"),
+    "insertContent": Tool(does="write"),
+    "searchAndReplace": Tool(does="write"),
+    "generateImage": Tool(does="write"),
+    "codebaseSearch": Tool(does="search", query=("query",)),
+    "skill": Tool(does="skill", name=("skill",), skill_file=()),
 }
+"""The `tool` records of the 2.x stream and of stored tasks; from `appliedDiff` on they are Roo Code's."""
+_BATCHES = ("batchFiles", "batchDiffs", "batchDirs")
 
 
 def _commands(source: Any, resolve: Resolve) -> list[Event]:
@@ -104,6 +113,20 @@ TOOLS: Mapping[str, Drafter] = {
 }
 """Each tool and what its input asks for: one event for each command, file and query."""
 
+_FURTHER: Mapping[str, Drafter] = {
+    "apply_diff": _write,
+    "insert_content": _write,
+    "search_and_replace": _write,
+    "search_replace": _write,
+    "edit_file": _write,
+    "edit": _write,
+    "generate_image": _write,
+    "codebase_search": _searches,
+    "list_code_definition_names": _list,
+    "skill": _skill,
+}
+"""Tools of classic Cline and Roo Code beyond the vocabulary's own; for the extended profile."""
+
 
 class ClineProjection(Projection):
     """Turns Cline's entries into events, in both profiles."""
@@ -129,17 +152,17 @@ class ClineProjection(Projection):
 
     def call(self, entry: ToolCalled) -> Call:
         """A call with the events that its input asks for."""
-        made = TOOLS.get(entry.tool)
+        made = TOOLS.get(entry.tool) or (_FURTHER.get(entry.tool) if self.extended else None)
         return Call(entry, None, (made(entry.input, self.resolve) or None) if made else None)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Equal ids pair first in, first out; agents may use the same ones, so each its own first."""
-        numbers = self._ids.get(entry.id or "")
-        if numbers and len(numbers) > 1:
-            for number in islice(numbers, _NEAR):
-                if self._calls[number].entry.thread == entry.thread:
-                    numbers.remove(number)
-                    numbers.appendleft(number)
+        calls = self.waiting(entry.id)
+        if len(calls) > 1:
+            for call in islice(calls, _NEAR):
+                if call.entry.thread == entry.thread:
+                    calls.remove(call)
+                    calls.appendleft(call)
                     break
         return super().returned(entry)
 
@@ -292,7 +315,11 @@ class ClineProjection(Projection):
             return [event.Command(command=told)] if told else []
         source = _json(told)
         tool = _OLD_TOOLS.get(text(source, ("tool",)) or "")
-        made = draft(tool, source, self.resolve) if tool else None
+        made = (
+            [event for each in _each(source) for event in draft(tool, each, self.resolve) or ()]
+            if tool
+            else []
+        )
         return made or [event.Unknown(json=entry.raw.raw())]
 
 
@@ -373,6 +400,15 @@ def _json(told: str | None) -> Any:
         return jsonio.loads((told or "").encode("utf-8", "backslashreplace"))
     except ValueError:
         return None
+
+
+def _each(source: Any) -> list[Any]:
+    """The files or folders that one record of Roo's tells at once, else the record itself."""
+    for key in _BATCHES:
+        many = source.get(key) if isinstance(source, dict) else None
+        if isinstance(many, list) and many:
+            return many
+    return [source]
 
 
 def _message(told: str | None) -> str | None:
