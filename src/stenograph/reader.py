@@ -7,16 +7,17 @@ yields entries. What no method takes becomes `Unread`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from stenograph import jsonio, repair
+from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
 from stenograph.meter import DAMAGED, Meter
-from stenograph.model import NOWHERE, UNPLACED, Entry, Unread, Warned, Where
-from stenograph.notes import Report
+from stenograph.model import NO_PART, NOWHERE, UNPLACED, Entry, Part, Unread, Warned, Where
+from stenograph.notes import Kind, Report
 from stenograph.projection import Projection
 from stenograph.records import Dialect, Records, Unit
 
@@ -61,6 +62,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.report = Report()
+        self.is_full = False
         self.session_id: str | None = None
         self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
@@ -69,6 +71,12 @@ class Reader:
         self._records = Records(self.decode, self.dialect, self.report)
         self._errors = Lines()
         self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
+
+    def in_full(self) -> Self:
+        """From now on give every entry its `source`, and leave no member out for speed."""
+        self.is_full = True
+        self._shapes = {}
+        return self
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
         """The entries of the records that `data` completes."""
@@ -146,10 +154,28 @@ class Reader:
                 meter.at = self.time(record) or meter.at
                 meter.take(kind, record)
             place = self.place(record) if timed else unit.place
-            for entry in handlers.get(kind, other)(self, record):
+            told = handlers.get(kind, other)(self, record)
+            for entry in self._in_full(told, record) if self.is_full else told:
                 if entry.place is UNPLACED:  # else a reader has held it
                     entry.place = place
                 yield entry
+
+    def _in_full(self, told: Iterable[Entry], record: dict[str, Any]) -> Iterator[Entry]:
+        """Each entry with the part of the record that it stands in; a record without any is counted."""
+        silent = True
+        for entry in told:
+            if entry.place is UNPLACED:
+                silent = False
+                if entry.source is NO_PART:
+                    entry.source = Part(self.unit.data)
+            yield entry
+        if silent:
+            self._silent(record)
+
+    def _silent(self, record: dict[str, Any]) -> None:
+        """Count a record that tells nothing which other records do not tell."""
+        where = Place(None, self.unit.place.offset, self.unit.place.line)
+        self.report.add(Kind.DROPPED, "silent-record", where, self.kind(record))
 
     def measure(self, kind: str, record: dict[str, Any]) -> None:
         """Let the meter look at a record of a kind that it reads."""
@@ -167,6 +193,8 @@ class Reader:
         elif unit.data.startswith(b"{"):
             self.meter.gap(DAMAGED)
         entry.place = replace(unit.place, is_object=False)
+        if self.is_full and unit.is_json:
+            entry.source = Part(unit.data)
         return entry
 
     def place(self, record: dict[str, Any]) -> Where:

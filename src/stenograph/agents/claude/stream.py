@@ -15,6 +15,7 @@ from stenograph import blocks, jsonio
 from stenograph.agents.claude.meter import ClaudeMeter, cost_since, counted
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
+from stenograph.event import Tokens
 from stenograph.fields import word
 from stenograph.model import (
     NOWHERE,
@@ -23,6 +24,7 @@ from stenograph.model import (
     Noticed,
     Part,
     Prompted,
+    Reply,
     Said,
     Started,
     Thought,
@@ -91,12 +93,14 @@ class ClaudeStream(Reader):
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
         block = blocks.only(record, "tool_use")
-        if block is not None:
+        if block is not None and not self.is_full:
             return (self._deed(block, Part(self.unit.data, blocks.ONLY), blocks.thread(record)),)
         message = record.get("message")
         found = blocks.content(message)
         if found is None or not isinstance(message, dict):
             return (self._odd(blocks.thread(record)),)
+        if self.is_full:
+            return self._in_order(record, message, found)
         return self._message(record, message, found)
 
     def _message(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
@@ -110,6 +114,33 @@ class ClaudeStream(Reader):
         parts = blocks.parts(self.unit.data, len(found)) if deeds else []
         for position, block in deeds:
             yield self._deed(block, parts[position], thread)
+
+    def _in_order(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
+        """An entry for each block as it stands, with the model call that it came out of."""
+        thread, name, reply = blocks.thread(record), word(message.get("id")), _reply(record, message)
+        fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
+            entry: Entry
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    entry = Said(text=text, message=name, fault=fault, reply=reply, thread=thread)
+                case {"type": "thinking", "thinking": str(text)}:
+                    signed = word(block.get("signature"))
+                    entry = Thought(text=text, message=name, signature=signed, reply=reply, thread=thread)
+                case {"type": "redacted_thinking"}:
+                    hidden = word(block.get("data"))
+                    entry = Thought(text="", message=name, redacted=hidden, reply=reply, thread=thread)
+                case _:
+                    entry = self._deed(block, part, thread)
+                    if isinstance(entry, ToolCalled):
+                        entry.reply = reply
+            entry.source = self._source(message, position)
+            yield entry
+
+    def _source(self, message: dict[str, Any], position: int) -> Part:
+        """Where a block stands in the record; a message that is a string is one block."""
+        path = ("message", "content")
+        return Part(self.unit.data, path if isinstance(message["content"], str) else (*path, position))
 
     def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
         """A block that is neither text nor thinking: a call, a server's result, or no known one."""
@@ -130,7 +161,7 @@ class ClaudeStream(Reader):
         shared, thread = record.get("tool_use_result"), blocks.thread(record)
         refused = _refused(record.get("tool_result_meta"))
         block = blocks.only(record, "tool_result")
-        if block is not None:
+        if block is not None and not self.is_full:
             return (self._result(block, Part(self.unit.data, blocks.ONLY), thread, shared, refused),)
         return self._given(record, thread, shared, refused)
 
@@ -145,17 +176,21 @@ class ClaudeStream(Reader):
         owners = None if shared is None or _results(found) < 2 else self._owners()
         if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
             kind = blocks.kind(block)
+            entry: Entry
             if kind == "tool_result":
                 mine = shared if owners is None or word(block.get("tool_use_id")) in owners else None
-                yield self._result(block, part, thread, mine, refused)
+                entry = self._result(block, part, thread, mine, refused)
             elif kind == "text" and isinstance(block.get("text"), str):
-                yield Prompted(text=block["text"], synthetic=synthetic, thread=thread)
+                entry = Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
-                yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
+                entry = Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
             else:
-                yield self._odd(thread, part)
+                entry = self._odd(thread, part)
+            if self.is_full:
+                entry.source = self._source(record["message"], position)
+            yield entry
 
     def _owners(self) -> set[str | None]:
         """The ids that a record's `tool_use_result` names, which is of one of its several results."""
@@ -229,6 +264,23 @@ class ClaudeStream(Reader):
         entry = self.unread(bytes(part.raw()) if part else None)
         entry.thread = thread
         return entry
+
+
+def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
+    """The call of the model; its usage was told when the answer began unless a reason to stop is there."""
+    usage, stop = message.get("usage"), word(message.get("stop_reason"))
+    took = counted(usage) if isinstance(usage, dict) else None
+    tokens = took.tokens if took else None
+    if tokens and not stop:
+        tokens = Tokens(uncached_input=tokens.uncached_input, cached_input=tokens.cached_input)
+    return Reply(
+        id=word(message.get("id")),
+        model=word(message.get("model")),
+        request=word(record.get("request_id")),
+        stop=stop,
+        tokens=tokens,
+        cache_writes=took.cache_write if took else None,
+    )
 
 
 def _results(found: list[Any]) -> int:
