@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stenograph import shell, shell_line
+from stenograph import shell
+from stenograph.shell import line as shell_line
 
 WORDS = st.sampled_from(
     [

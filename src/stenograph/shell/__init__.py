@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stenograph.shell_line import KNOWN, Line
-from stenograph.shell_moves import leading_cd, moves, moves_directory
-from stenograph.shell_programs import Found
-from stenograph.shell_words import WORD, Unclear
+from stenograph.shell.line import KNOWN, Line
+from stenograph.shell.moves import leading_cd, moves, moves_directory
+from stenograph.shell.programs import Found
+from stenograph.shell.words import WORD, Unclear
 
 __all__ = [
     "Found",

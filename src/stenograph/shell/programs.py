@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stenograph import shell_options as o
 from stenograph.paths import to_line
-from stenograph.shell_find import split_find
-from stenograph.shell_options import Given, Options, take
-from stenograph.shell_words import GLOB, LITERAL, Unclear, Word
+from stenograph.shell import options as o
+from stenograph.shell.find import split_find
+from stenograph.shell.options import Given, Options, take
+from stenograph.shell.words import GLOB, LITERAL, Unclear, Word
 
 Kind: TypeAlias = Literal["read", "search", "list"]
 Stretch: TypeAlias = tuple[int, int | None]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from stenograph.shell_plain import GAP, PIECES
-from stenograph.shell_words import Unclear, word
-from stenograph.shell_wrappers import destination
+from stenograph.shell.plain import GAP, PIECES
+from stenograph.shell.words import Unclear, word
+from stenograph.shell.wrappers import destination
 
 _WORD = rf"(?!\d+[<>]){PIECES}++"
 _LEADING = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell.words import LITERAL, Unclear, Word
 
 _SHELL_FLAGS = re.compile(r"-[abefhilmpruvxBCEHPT]*c?[abefhilmpruvxBCEHPT]*")
 _SHELL_LONG = frozenset({"--login", "--noprofile", "--norc", "--posix", "--verbose", "--restricted"})
