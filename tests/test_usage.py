@@ -379,7 +379,8 @@ def test_what_is_kept_of_an_answer_is_not_its_line() -> None:
         usage = {"input_tokens": 1, "output_tokens": 2}
         block = {"type": "text", "text": long}
         message = {"id": f"m{number}", "model": "claude", "content": [block], "usage": usage}
-        parser.feed(json.dumps({"type": "assistant", "session_id": "s", "message": message}) + "\n")
+        record = {"type": "assistant", "session_id": "s", "message": message}
+        parser.feed(json.dumps(record, separators=(",", ":")) + "\n")
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert parser.usage.turns == 100
