@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stenograph import shell
 from stenograph.shell import line as shell_line
@@ -69,3 +71,54 @@ def told_of(command: str) -> list[list[shell.Operation]]:
         shell.classify(command, base=base, workspace=workspace, ok=False, exit_code=1)
         for base, workspace in folders
     ]
+
+
+FOLDERS = st.sampled_from(["a", "src/x", "..", "/w", "-", "a=b", "2", "~", "x:y", "@"])
+PIECES = st.sampled_from(
+    [
+        *(
+            "cd",
+            "a",
+            "src/x",
+            "&&",
+            "make",
+            "2>&1",
+            "|",
+            "tail",
+            "-3",
+            "pushd",
+            "&",
+            ";",
+            ">",
+            "x.txt",
+            ">&2",
+        ),
+        *(
+            "cd-x",
+            "/cd",
+            "(cd",
+            "$x",
+            "'q'",
+            "\0",
+            "é",
+            "&>",
+            "-",
+            "..",
+            "{",
+            "}",
+            "!",
+            "if",
+            "\t",
+            "  ",
+            "=",
+            "\n",
+        ),
+    ]
+)
+
+
+@given(FOLDERS, st.sampled_from(["", " && ", " &&", " ; "]), st.lists(PIECES, max_size=7))
+@settings(max_examples=500, deadline=None)
+def test_where_a_command_moves_to_is_the_same_both_ways(folder: str, join: str, pieces: list[str]) -> None:
+    command = f"cd {folder}{join}{' '.join(pieces)}"
+    assert shell.moves(command) == (shell.leading_cd(command), shell.moves_directory(command))

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from stenograph.shell.folder import leading_cd, moves, moves_directory
 from stenograph.shell.line import KNOWN, Line
-from stenograph.shell.moves import leading_cd, moves, moves_directory
 from stenograph.shell.programs import Found
 from stenograph.shell.words import WORD, Unclear
 
