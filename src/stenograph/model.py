@@ -30,10 +30,14 @@ Thread: TypeAlias = str | _Nowhere | None
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A part of a record's JSON, cut out when asked for: member names and positions lead to it."""
+    """A part of a record's JSON, cut out when asked for: member names and positions lead to it.
+
+    `held` is its value where that was decoded already; it is not to be changed.
+    """
 
     data: bytes = b"null"
     path: tuple[str | int, ...] = ()
+    held: Any = None
 
     def raw(self) -> msgspec.Raw:
         """The part's own bytes."""
@@ -41,6 +45,8 @@ class Part(msgspec.Struct, frozen=True):
 
     def value(self) -> Any:
         """The part's value, or None when nothing stands there."""
+        if self.held is not None:
+            return self.held
         try:
             return jsonio.loads(jsonio.part(self.data, self.path))
         except (LookupError, ValueError):

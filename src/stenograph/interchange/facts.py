@@ -125,7 +125,7 @@ def _noticed(entry: Noticed) -> dict[str, Any]:
     raw = None if entry.raw is NO_PART else entry.raw.value()
     if raw is not None:
         found["raw"] = raw
-    if entry.record is not None and (raw is None or entry.record != raw):
+    if entry.record is not None and entry.record is not raw and (raw is None or entry.record != raw):
         found["record"] = plain(entry.record)
     if entry.tree is not None:
         found["tree"] = entry.tree

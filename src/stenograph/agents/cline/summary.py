@@ -96,7 +96,7 @@ def _folder(asked: Sequence[UIMessage]) -> str:
 
 def _model(shown: Sequence[UIMessage]) -> str:
     for message in reversed(shown):
-        info = message.get("modelInfo")
+        info = message.get("modelInfo") if b'"modelInfo"' in message.raw else None
         if isinstance(info, dict) and isinstance(info.get("modelId"), str):
             return str(info["modelId"])
     return ""

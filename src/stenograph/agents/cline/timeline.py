@@ -77,12 +77,13 @@ class _Merge:
     def entries(self) -> Iterator[Entry]:
         """Everything, in order."""
         for at, message in enumerate(self.task.ui.elements):
+            message.decode()
             yield from self._history(self._reach(message))
             yield from self._edits(message)
             place = place_of(self.task.ui, at, message)
             yield from self._range(message, place)
-            source = Part(message.raw)
-            for entry in _shown(message, is_kept=self._is_kept(message), is_first=at == 0):
+            source = Part(message.raw, held=message.decode())
+            for entry in _shown(message, source, is_kept=self._is_kept(message), is_first=at == 0):
                 entry.place, entry.source = place, source
                 yield entry
         yield from self._history(len(self.task.api.elements))
@@ -194,9 +195,9 @@ def model(task: Task) -> str:
     return found or (task.history.model_id if task.history else "")
 
 
-def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Entry]:
+def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -> Iterator[Entry]:
     if message.error:
-        yield Unread(raw=msgspec.Raw(message.raw))
+        yield Unread(raw=msgspec.Raw(source.data))
         return
     kind, text = message.kind, message.text
     if message.usage:
@@ -208,13 +209,11 @@ def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Ent
     elif not is_kept and (entry := _alone(message, is_first=is_first)):
         yield entry
     else:
-        raw = message.raw
-        record = jsonio.loads(raw)
-        tree = record.get(_TREES[kind]) if kind in _TREES else None
+        tree = message.get(_TREES[kind]) if kind in _TREES else None
         yield Noticed(
             kind=f"{message.type}/{kind}",
-            record=record,
-            raw=Part(raw),
+            record=source.held,
+            raw=source,
             tree=tree if isinstance(tree, str) and tree else None,
         )
         condense = message.context_condense

@@ -80,6 +80,8 @@ class Content(Node):
 class ContentMember(Member[Content]):
     """The declared member `content`, which always reads as a Content."""
 
+    is_view = True
+
     def __init__(self) -> None:
         super().__init__("content", lambda value: isinstance(value, str | list), lambda: Content(b""))
 
@@ -275,9 +277,10 @@ class UIMessage(Object):
         if isinstance(known, ReqInfo):
             return known
         data = self.text.encode("utf-8", "backslashreplace")
-        if not isinstance(_loads(data), dict):
+        told = _loads(data)
+        if not isinstance(told, dict):
             return None
-        info = ReqInfo(data)
+        info = ReqInfo(data, told)
         self.keep("text", info)
         return info
 
