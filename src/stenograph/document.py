@@ -406,6 +406,17 @@ class Text(Member[str]):
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda value: isinstance(value, str), str)
 
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, owner: Object, kind: type) -> str: ...
+    def __get__(self, owner: Object | None, kind: type) -> Self | str:
+        values = owner._values if owner is not None else None
+        if values is None:
+            return super().__get__(owner, kind)
+        found = values.get(self.name)
+        return found if type(found) is str else ""  # the most asked for, hence without calls
+
 
 class Flag(Member[bool]):
     """A declared member that is true or false, False when it is neither."""

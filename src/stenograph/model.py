@@ -32,7 +32,7 @@ Thread: TypeAlias = str | _Nowhere | None
 class Part(msgspec.Struct, frozen=True):
     """A part of a record's JSON, cut out when asked for: member names and positions lead to it.
 
-    `held` is its value where that was decoded already; it is not to be changed.
+    `held` is the record's value where that was decoded already; it is not to be changed.
     """
 
     data: bytes = b"null"
@@ -45,10 +45,13 @@ class Part(msgspec.Struct, frozen=True):
 
     def value(self) -> Any:
         """The part's value, or None when nothing stands there."""
-        if self.held is not None:
-            return self.held
         try:
-            return jsonio.loads(jsonio.part(self.data, self.path))
+            if self.held is None:
+                return jsonio.loads(jsonio.part(self.data, self.path))
+            found = self.held
+            for step in self.path:
+                found = found[step]
+            return found
         except (LookupError, ValueError):
             return None
 

@@ -135,6 +135,8 @@ class Notes:
     def add(self, code: str, entry: Entry | None = None, example: str = "") -> None:
         """Note something at an entry's record; raises NotExact when it is a loss and none is allowed."""
         kind = CODES[code].kind
+        if not self.strict and self.report.again(kind, code):
+            return
         place = entry.place if entry else None
         name = place.file if place and place.file else self.source
         where = Place(name, place.offset if place else None, place.line or None if place else None)

@@ -34,14 +34,17 @@ def of_task(folder: str) -> Summary:
     """The summary of a task directory; raises ReadError when it has no main file."""
     names = list_dir(folder).files
     has_ui = FILE_UI in names or FILE_LEGACY in names
-    found = of_loaded(read_task(folder, without=(FILE_API,) if has_ui else ()))
-    return found if found.requests or FILE_API not in names else of_loaded(read_task(folder))
+    found = _of_read(read_task(folder, without=(FILE_API,) if has_ui else ()))
+    return found if found.requests or FILE_API not in names else _of_read(read_task(folder))
 
 
-def of_loaded(task: Task) -> Summary:
-    """The summary of a task that was read."""
+def _of_read(task: Task) -> Summary:
+    return of_loaded(task, [message for message in task.ui.elements if _may_count(message.raw)])
+
+
+def of_loaded(task: Task, counting: Sequence[UIMessage]) -> Summary:
+    """The summary of a task that was read; `counting` are the UI messages that may count."""
     shown = task.ui.elements
-    counting = [message for message in shown if _may_count(message.raw)]
     asked = [message for message in counting if message.kind == "api_req_started"]
     errors = [task.api.error, task.ui.error, task.context.error, task.metadata_error, task.history_error]
     return Summary(
@@ -96,7 +99,7 @@ def _folder(asked: Sequence[UIMessage]) -> str:
 
 def _model(shown: Sequence[UIMessage]) -> str:
     for message in reversed(shown):
-        info = message.get("modelInfo") if b'"modelInfo"' in message.raw else None
+        info = message.get("modelInfo")
         if isinstance(info, dict) and isinstance(info.get("modelId"), str):
             return str(info["modelId"])
     return ""

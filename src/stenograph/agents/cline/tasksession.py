@@ -29,7 +29,7 @@ def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
     note_faults(task, report)
     entries = list(timeline(task))  # first, for it decodes what the others look at
     return Session(
-        summary=summary.of_loaded(task),
+        summary=summary.of_loaded(task, task.ui.elements),
         entries=entries,
         requests=requests(task),
         report=report,

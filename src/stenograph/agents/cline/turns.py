@@ -8,7 +8,7 @@ that tool. XML calls have no id; the entries get one made of the message's index
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -46,85 +46,91 @@ class Turns:
     def __init__(self) -> None:
         self._open: list[tuple[str, str]] = []  # (tool, id), emptied by each new answer of the model
         self._raw = b""  # the bytes of the message being read
+        self._held: dict[str, Any] = {}  # and what they say
 
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         """The entries of the message at an index, without their places."""
         self._raw = message.raw
-        whole = Part(self._raw)
+        self._held = message.decode()
+        whole = self._part()
         for entry in self._meaning(message, at):
             if entry.source is NO_PART:
                 entry.source = getattr(entry, "raw", whole) if isinstance(entry, _PLACED) else whole
             yield entry
 
-    def _meaning(self, message: Message, at: int) -> Iterator[Entry]:
-        message.decode()
+    def _part(self, *path: str | int) -> Part:
+        return Part(self._raw, path, self._held)
+
+    def _meaning(self, message: Message, at: int) -> Iterable[Entry]:
         role = message.role
         if message.error:
-            yield Unread(raw=msgspec.Raw(self._raw))
-        elif message.is_summary or message.is_truncation_marker:
+            return (Unread(raw=msgspec.Raw(self._raw)),)
+        if message.is_summary or message.is_truncation_marker:
             kind = "summary" if message.is_summary else "truncation"
-            yield Noticed(kind=kind, record=message.get("content"), raw=Part(self._raw))
-        elif message.is_standalone_reasoning:
-            yield Thought(text=_summary(message.summary), signature=message.encrypted_content or None)
-        elif role == "assistant":
-            yield from self._answer(message, at)
-        elif role == "user":
-            yield from self._words(message.get("content"))
-        else:
-            yield Unread(raw=msgspec.Raw(self._raw))
+            return (Noticed(kind=kind, record=message.get("content"), raw=self._part()),)
+        if message.is_standalone_reasoning:
+            signature = message.encrypted_content or None
+            return (Thought(text=_summary(message.summary), signature=signature),)
+        if role == "assistant":
+            return self._answer(message, at)
+        if role == "user":
+            return self._words(message.get("content"))
+        return (Unread(raw=msgspec.Raw(self._raw)),)
 
     def _answer(self, message: Message, at: int) -> Iterator[Entry]:
         self._open = []
         content, reply = message.get("content"), _reply(message)
         if isinstance(content, str):
-            for entry in self._prose(content, at, is_native=False):
-                yield _placed(entry, Part(self._raw, ("content",)), reply)
+            for entry in self._prose(content, at):
+                yield _placed(entry, self._part("content"), reply)
         blocks = content if isinstance(content, list) else []
         is_native = any(_kind(block) == "tool_use" for block in blocks)
         for number, block in enumerate(blocks):
-            part = Part(self._raw, ("content", number))
+            part = self._part("content", number)
             for entry in self._block(block, part, at, is_native=is_native):
                 yield _placed(entry, part, reply)
 
-    def _block(self, block: Any, part: Part, at: int, *, is_native: bool) -> Iterator[Entry]:
-        match _kind(block):
-            case "text":
-                yield from self._prose(_text(block), at, is_native=is_native)
-            case "tool_use":
-                call, tool = word(block.get("id")), word(block.get("name")) or ""
-                self._open.append((tool, call or ""))
-                yield ToolCalled(id=call, tool=tool, input=block.get("input"), raw=part)
-            case "thinking" | "reasoning":
-                told = word(block.get("thinking")) or _text(block) or _summary(block.get("summary"))
-                signature = word(block.get("signature")) or word(block.get("encrypted_content"))
-                yield Thought(text=told, signature=signature)
-            case "redacted_thinking":
-                yield Thought(text="", redacted=word(block.get("data")))
-            case None:
-                yield Unread(raw=part.raw())
-            case kind:
-                yield Noticed(kind=f"block/{kind}", raw=part)
+    def _block(self, block: Any, part: Part, at: int, *, is_native: bool) -> Iterable[Entry]:
+        kind = _kind(block)
+        if kind == "text":
+            if not is_native:
+                return self._prose(_text(block), at)
+            said = _text(block).strip()
+            return (Said(text=said),) if said else ()
+        if kind == "tool_use":
+            call, tool = word(block.get("id")), word(block.get("name")) or ""
+            self._open.append((tool, call or ""))
+            return (ToolCalled(id=call, tool=tool, input=block.get("input"), raw=part),)
+        if kind in ("thinking", "reasoning"):
+            told = word(block.get("thinking")) or _text(block) or _summary(block.get("summary"))
+            signature = word(block.get("signature")) or word(block.get("encrypted_content"))
+            return (Thought(text=told, signature=signature),)
+        if kind == "redacted_thinking":
+            return (Thought(text="", redacted=word(block.get("data"))),)
+        if kind is None:
+            return (Unread(raw=part.raw()),)
+        return (Noticed(kind=f"block/{kind}", raw=part),)
 
-    def _prose(self, text: str, at: int, *, is_native: bool) -> Iterator[Entry]:
-        parts: Sequence[str | XMLToolCall] = [text] if is_native else split(text)
-        for part in parts:
+    def _prose(self, text: str, at: int) -> Iterator[Entry]:
+        """A text that may hold calls written as XML."""
+        for part in split(text):
             if isinstance(part, XMLToolCall):
                 call = f"{at}.{len(self._open)}"
                 self._open.append((part.name, call))
-                yield ToolCalled(id=call, tool=part.name, input=part.params, raw=Part(self._raw))
+                yield ToolCalled(id=call, tool=part.name, input=part.params, raw=self._part())
             elif part.strip():
                 yield Said(text=part.strip())
 
     def _words(self, content: Any) -> Iterator[Entry]:
         """A user message: results, the user's words, and what the harness puts in."""
         if isinstance(content, str):
-            yield _placed(_prompt(content), Part(self._raw, ("content",)), None)
+            yield _placed(_prompt(content), self._part("content"), None)
         blocks = content if isinstance(content, list) else []
         taken = 0
         for number, block in enumerate(blocks):
             if number < taken:
                 continue
-            part, kind = Part(self._raw, ("content", number)), _kind(block)
+            part, kind = self._part("content", number), _kind(block)
             if kind == "tool_result":
                 yield self._result(block, part)
             elif kind == "text" and (found := _RESULT.match(text := _text(block))):

@@ -210,14 +210,23 @@ class ReqInfo(Object):
     @property
     def has_usage(self) -> bool:
         """Whether any count or a cost is there."""
-        told = (self.tokens_in, self.tokens_out, self.cache_writes, self.cache_reads, self.cost)
-        return not all(is_null(value) for value in told)
+        return any(not is_null(self.get(name)) for name in _TOLD)
 
     def embedded(self) -> bytes:
         """The JSON string that stands for it in its UI message."""
         return jsonio.dumps(self.dump().decode("utf-8", "replace"))
 
 
+_TOLD = tuple(
+    member.name
+    for member in (
+        ReqInfo.tokens_in,
+        ReqInfo.tokens_out,
+        ReqInfo.cache_writes,
+        ReqInfo.cache_reads,
+        ReqInfo.cost,
+    )
+)
 _REQ_INFO = ("api_req_started", "deleted_api_reqs")
 _USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
 
