@@ -99,7 +99,7 @@ class Object(Node):
     @property
     def error(self) -> str | None:
         """Why nothing could be read, or None."""
-        return None if self.opens(b"{") else "not an object"
+        return None if self._values or self.opens(b"{") else "not an object"
 
     @property
     def cells(self) -> dict[str, msgspec.Raw]:
@@ -163,6 +163,8 @@ class Object(Node):
         """The member as a node whose edits are this object's too; None unless it begins with `opening`."""
         if node := self.seen(name):
             return node
+        if self._values is not None and name not in self._values:
+            return None
         cell = self.cells.get(name)
         if cell is None or not Node(cell).opens(opening):
             return None

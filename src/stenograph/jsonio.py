@@ -100,6 +100,14 @@ def dumps(value: Any) -> bytes:
         return b"".join(_pieces(value))
 
 
+def dumps_fast(value: Any) -> bytes:
+    """Like `dumps` for what the fast encoder takes.
+
+    Raises UnicodeEncodeError for lone surrogates, RecursionError for nesting too deep.
+    """
+    return _encode(value)
+
+
 def canonical(value: Any) -> bytes:
     """The canonical JSON (RFC 8785) of a value made of plain Python objects.
 

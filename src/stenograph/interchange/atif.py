@@ -287,7 +287,10 @@ def _head(about: About, name: str) -> bytes:
 
 def _dumped(value: dict[str, Any]) -> tuple[bytes, str | None]:
     """JSON without lone surrogates, and where one was changed."""
-    data = jsonio.dumps(value)
+    try:
+        return jsonio.dumps_fast(value), None
+    except (UnicodeEncodeError, RecursionError):
+        data = jsonio.dumps(value)
     if b"\\ud" not in data:
         return data, None
     try:

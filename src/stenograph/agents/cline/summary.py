@@ -21,7 +21,7 @@ from stenograph.agents.cline.scalars import to_float, to_millis
 from stenograph.agents.cline.taskdir import Task, read_task
 from stenograph.agents.cline.timeline import model, workspace
 from stenograph.agents.cline.turns import words
-from stenograph.agents.cline.types import UIMessage
+from stenograph.agents.cline.types import USAGE, UIMessage
 from stenograph.agents.cline.usage import add, totals_of
 from stenograph.model import Summary, Totals
 
@@ -82,7 +82,7 @@ def _times(task: Task, *, reverse: bool = False) -> Iterator[datetime]:
 
 def _totals(counting: Sequence[UIMessage]) -> Totals:
     """All that was paid: requests, also those a restored checkpoint removed, subagents, Roo's condensing."""
-    parts = [totals_of(info) for message in counting if (info := message.usage)]
+    parts = [totals_of(info) for message in counting if message.kind in USAGE and (info := message.usage)]
     for message in counting:
         condense = message.context_condense
         if isinstance(condense, dict):

@@ -15,7 +15,7 @@ from stenograph import jsonio
 from stenograph.agents.cline.scalars import to_float, to_int, to_rfc3339
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
-from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
+from stenograph.agents.cline.types import USAGE, ContextUpdate, Message, UIMessage
 from stenograph.agents.cline.usage import tokens_of, totals_of
 from stenograph.document import Array
 from stenograph.event import Tokens
@@ -198,7 +198,7 @@ def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -
     if message.error:
         return (Unread(raw=msgspec.Raw(source.data)),)
     kind = message.kind
-    if message.usage:
+    if kind in USAGE and message.usage:
         return _request(message)
     if kind in _FAULTS:
         return (Failed(message=_inner(message.text) or kind),)
