@@ -82,12 +82,13 @@ class Object(Node):
     object holds of the declaration and beside it. Members are set and deleted by name or by attribute.
     """
 
-    __slots__ = ("_changes", "_known", "_views")
+    __slots__ = ("_changes", "_known", "_values", "_views")
     declared: ClassVar[dict[str, Member[Any]]] = {}
 
-    def __init__(self, raw: Bytes) -> None:
+    def __init__(self, raw: Bytes, values: dict[str, Any] | None = None) -> None:
         super().__init__(raw)
         self._known: dict[str, msgspec.Raw] | None = None
+        self._values = values  # all members decoded, once somebody has done that
         self._changes: dict[str, bytes | None] | None = None
         self._views: dict[str, Node] | None = None
 
@@ -98,7 +99,7 @@ class Object(Node):
     @property
     def error(self) -> str | None:
         """Why nothing could be read, or None."""
-        return None if self.opens(b"{") else "not an object"
+        return None if self._values or self.opens(b"{") else "not an object"
 
     @property
     def cells(self) -> dict[str, msgspec.Raw]:
@@ -115,8 +116,19 @@ class Object(Node):
         except (ValueError, RecursionError):
             return {name: msgspec.Raw(value) for name, value in jsonio.members(self.raw)}
 
+    def decode(self) -> dict[str, Any]:
+        """All members, decoded at once; what is asked for from now on is not decoded again."""
+        if self._values is None:
+            values = None if self._changes or self.error else _decoded(self._raw)
+            if not isinstance(values, dict):
+                values = {name: _decoded(cell) for name, cell in self.cells.items()}
+            self._values = values
+        return self._values
+
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
+        if self._values is not None:
+            return self._values.get(name, default)
         cell = self.cells.get(name)
         return default if cell is None else _decoded(cell)
 
@@ -139,6 +151,7 @@ class Object(Node):
         if self.error:
             raise UsageError(f"{name!r} cannot be set: {self.error}")
         self._changes = {**(self._changes or {}), name: cell}
+        self._values = None
         if self._views:
             self._views.pop(name, None)
 
@@ -150,6 +163,8 @@ class Object(Node):
         """The member as a node whose edits are this object's too; None unless it begins with `opening`."""
         if node := self.seen(name):
             return node
+        if self._values is not None and name not in self._values:
+            return None
         cell = self.cells.get(name)
         if cell is None or not Node(cell).opens(opening):
             return None
@@ -314,6 +329,8 @@ class Refused(Array[T]):
 class Member(Generic[T]):
     """A declared member: its name on the wire, which values fit it, and what it reads as when none does."""
 
+    is_view: ClassVar[bool] = False  # whether it reads as a node, whose edits are the owner's
+
     def __init__(self, name: str, fits: Callable[[Any], bool], empty: Callable[[], T]) -> None:
         self.name = name
         self.fits = fits
@@ -324,7 +341,14 @@ class Member(Generic[T]):
     @overload
     def __get__(self, owner: Object, kind: type) -> T: ...
     def __get__(self, owner: Object | None, kind: type) -> Self | T:
-        return self if owner is None else self.read(owner)
+        if owner is None:
+            return self
+        values = owner._values
+        if values is None or self.is_view:
+            return self.read(owner)
+        found: Any = values.get(self.name)
+        value: T = found if self.fits(found) else self.empty()
+        return value
 
     def __set__(self, owner: Object, value: T) -> None:
         owner[self.name] = value
@@ -335,7 +359,7 @@ class Member(Generic[T]):
         cell = (owner.cells if known is None else known).get(self.name)
         if cell is None:
             return self.empty()
-        value = _decoded(cell)
+        value: T = _decoded(cell)
         return value if self.fits(value) else self.empty()
 
 
@@ -344,6 +368,8 @@ N = TypeVar("N", bound=Node)
 
 class Child(Member[N | None]):
     """A declared member that is an object of its own, None when it is not one."""
+
+    is_view = True
 
     def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
         super().__init__(name, lambda value: isinstance(value, dict), lambda: None)
@@ -357,6 +383,8 @@ class Child(Member[N | None]):
 
 class Children(Member[list[N]]):
     """A declared member that is a list of objects; an empty list when it is none."""
+
+    is_view = True
 
     def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
         super().__init__(name, lambda value: isinstance(value, list), list)
@@ -380,6 +408,17 @@ class Text(Member[str]):
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda value: isinstance(value, str), str)
 
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, owner: Object, kind: type) -> str: ...
+    def __get__(self, owner: Object | None, kind: type) -> Self | str:
+        values = owner._values if owner is not None else None
+        if values is None:
+            return super().__get__(owner, kind)
+        found = values.get(self.name)
+        return found if type(found) is str else ""  # the most asked for, hence without calls
+
 
 class Flag(Member[bool]):
     """A declared member that is true or false, False when it is neither."""
@@ -402,7 +441,7 @@ class Value(Member[Any]):
         super().__init__(name, lambda _: True, lambda: None)
 
 
-def _decoded(cell: msgspec.Raw) -> Any:
+def _decoded(cell: Bytes) -> Any:
     """A member's value; the fast way does not copy its bytes first."""
     try:
         return _read_value(cell)

@@ -26,6 +26,8 @@ class Store:
 
     format: ClassVar[str]
     agent: ClassVar[str]
+    infers_cached: ClassVar[bool] = False
+    """Whether it is by the protocol, not told, that input counts hold what came from the cache or do not."""
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each session that stands directly in a store's folder, or in `root` itself."""

@@ -31,15 +31,17 @@ def requests(task: Task) -> list[Request]:
             Request(number=number, last=at - 1, element=at, at=to_time(task.api.elements[at].time))
             for number, at in enumerate(answers)
         ]
-    asked = [(m.time, at) for at, m in enumerate(task.api.elements) if m.role == "user"]
-    timed = [(time, at) for time, at in asked if time]
+    timed: list[tuple[datetime, int]] | None = None
     found: list[Request] = []
     for number, at in enumerate(shown):
         message = task.ui.elements[at]
-        told, next_one = message.history_index, bisect_left(timed, (message.time or _NEVER, 0))
+        told = message.history_index
         if told is not None:
-            last = told + 1
-        elif next_one < len(timed):
+            found.append(_request(message, number, at, told + 1))
+            continue
+        timed = _asked(task) if timed is None else timed
+        next_one = bisect_left(timed, (message.time or _NEVER, 0))
+        if next_one < len(timed):
             last = timed[next_one][1]
         else:
             last = answers[number] - 1 if number < len(answers) else len(task.api.elements) - 1
@@ -75,6 +77,12 @@ def to_time(moment: datetime | None) -> str | None:
 def decoded(message: Message) -> Any:
     """A message's content as a JSON value."""
     return message.get("content")
+
+
+def _asked(task: Task) -> list[tuple[datetime, int]]:
+    """The user's messages that tell their time."""
+    asked = [(m.time, at) for at, m in enumerate(task.api.elements) if m.role == "user"]
+    return [(time, at) for time, at in asked if time]
 
 
 def _request(message: UIMessage, number: int, at: int, last: int) -> Request:

@@ -6,6 +6,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -46,6 +47,21 @@ def to_millis(value: Any) -> datetime | None:
     if found is None or not 0 <= found[0] < _YEAR_10000_MS:
         return None
     return _EPOCH + timedelta(milliseconds=found[0])
+
+
+def to_rfc3339(value: Any) -> str | None:
+    """The time of `to_millis` as RFC 3339 in UTC, to the millisecond."""
+    found = to_int(value)
+    if found is None or not 0 <= found[0] < _YEAR_10000_MS:
+        return None
+    second, rest = divmod(found[0], 1000)
+    return f"{_second(second)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(count: int) -> str:
+    """A second since 1970; what one second brought stands together."""
+    return (_EPOCH + timedelta(seconds=count)).isoformat()[:19]
 
 
 def to_range(value: Any) -> tuple[int, int] | None:

@@ -29,6 +29,7 @@ class TaskStore(Store):
 
     format = "cline-task"
     agent = "cline"
+    infers_cached = True
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each task in a storage directory, its `tasks`, or one task directory."""

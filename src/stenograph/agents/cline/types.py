@@ -80,6 +80,8 @@ class Content(Node):
 class ContentMember(Member[Content]):
     """The declared member `content`, which always reads as a Content."""
 
+    is_view = True
+
     def __init__(self) -> None:
         super().__init__("content", lambda value: isinstance(value, str | list), lambda: Content(b""))
 
@@ -208,16 +210,26 @@ class ReqInfo(Object):
     @property
     def has_usage(self) -> bool:
         """Whether any count or a cost is there."""
-        told = (self.tokens_in, self.tokens_out, self.cache_writes, self.cache_reads, self.cost)
-        return not all(is_null(value) for value in told)
+        return any(not is_null(self.get(name)) for name in _TOLD)
 
     def embedded(self) -> bytes:
         """The JSON string that stands for it in its UI message."""
         return jsonio.dumps(self.dump().decode("utf-8", "replace"))
 
 
+_TOLD = tuple(
+    member.name
+    for member in (
+        ReqInfo.tokens_in,
+        ReqInfo.tokens_out,
+        ReqInfo.cache_writes,
+        ReqInfo.cache_reads,
+        ReqInfo.cost,
+    )
+)
 _REQ_INFO = ("api_req_started", "deleted_api_reqs")
-_USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
+USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
+"""The kinds of UI messages whose text may tell what was paid."""
 
 
 class UIMessage(Object):
@@ -268,16 +280,17 @@ class UIMessage(Object):
     @property
     def usage(self) -> ReqInfo | None:
         """Usage that counts: `req_info`, Claude Dev's `api_req_finished`, late classic's `subagent_usage`."""
-        return self._info() if self.kind in _USAGE else None
+        return self._info() if self.kind in USAGE else None
 
     def _info(self) -> ReqInfo | None:
         known = self.seen("text")
         if isinstance(known, ReqInfo):
             return known
         data = self.text.encode("utf-8", "backslashreplace")
-        if not isinstance(_loads(data), dict):
+        told = _loads(data)
+        if not isinstance(told, dict):
             return None
-        info = ReqInfo(data)
+        info = ReqInfo(data, told)
         self.keep("text", info)
         return info
 
