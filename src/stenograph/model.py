@@ -228,7 +228,8 @@ class Ended(Fact, tag="ended"):
 class Noticed(Fact, tag="noticed"):
     """Known housekeeping, named by `kind`; only some projections speak of it.
 
-    `tree` is the harness's own name for the state of the workspace's files that it saved.
+    `tree` is the harness's own name for the state of the workspace's files that it saved, `tokens_before`
+    how large the context was that a summary replaced.
     """
 
     kind: str
@@ -236,6 +237,7 @@ class Noticed(Fact, tag="noticed"):
     raw: Part = Part()
     inside: tuple[Any, ...] = ()  # entries of another agent's event that the record carries
     tree: str | None = None
+    tokens_before: int | None = None
 
 
 class Unread(Fact, tag="unread"):
@@ -317,7 +319,8 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     """One stored session: what happened in it, and the agent's own records in `source`.
 
     `rest` is what the agent keeps beside the timeline: whole files (`file/NAME`), what damage left unread
-    (`fault/NAME`), sessions that this one started (`child`).
+    (`fault/NAME`), sessions that this one started (`child`). `spawned_by` is the call of the session above
+    that started this one, empty when none is told.
     """
 
     summary: Summary
@@ -327,6 +330,7 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     source: Any
     sent: Callable[[Request], list[Sent]]
     rest: list[Entry] = []
+    spawned_by: str = ""
 
     def context_at(self, request: int) -> list[Sent]:
         """What the model was sent at a request, counted from 0 as in `requests`; raises UsageError for none.

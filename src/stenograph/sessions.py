@@ -53,7 +53,7 @@ def find_sources(root: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if stores.store_of(path) or (name.endswith(_STREAMS) and _is_stream(path)):
+            if _is_session(path, name):
                 yield path
 
 
@@ -77,6 +77,14 @@ def open_source(
     if as_live:
         source.groups = units(store.live(path))
     return source
+
+
+def _is_session(path: str, name: str) -> bool:
+    """Whether a file is a session, and no part of one that another file holds."""
+    store = stores.store_of(path)
+    if store:
+        return not store.is_inside(path)
+    return name.endswith(_STREAMS) and _is_stream(path)
 
 
 def _is_stream(path: str) -> bool:
@@ -103,6 +111,7 @@ def _stored(path: str) -> Source:
         cwd=summary.cwd,
         title=summary.title,
         parent=session_id(summary.agent, summary.parent) if summary.parent else "",
+        spawned_by=session.spawned_by,
         created_at=spelled(summary.started) or next((time for time in times if time), EPOCH),
     )
     found = Source(path, about, units(entries), session.report)

@@ -37,6 +37,10 @@ class Store:
         """Whether a path names one session of this kind, told by names alone."""
         raise NotImplementedError
 
+    def is_inside(self, path: str) -> bool:
+        """Whether what a path names is a part of another session, and read with that one."""
+        return False
+
     def files(self, path: str) -> Sequence[str]:
         """The files that `summary` reads of a session; raises ReadError."""
         raise NotImplementedError

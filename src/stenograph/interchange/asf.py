@@ -45,7 +45,7 @@ def header_line(about: About, *, minor: str = LOWEST, call: str | None = None) -
         "payload": PAYLOAD,
         "harness": {"name": "stenograph", "version": MAPPING},
     }
-    known = {"cwd": about.cwd, "parent_session": about.parent, "spawned_by": call}
+    known = {"cwd": about.cwd, "parent_session": about.parent, "spawned_by": call or about.spawned_by}
     header |= {name: value for name, value in known.items() if value}
     told = {"agent": about.agent, "format": about.format, "id": about.native}
     more = {"variant": about.variant, "version": about.version, "title": about.title}

@@ -122,8 +122,9 @@ class SessionWriter:
                 for call in self.context.orphans:
                     self.notes.add("stand-in", entry, call)
             case Noticed(kind="child", record={"id": str(child)}):
-                session = session_id(self.agent, child)
-                self._put("link", {"rel": "subsession", "session": session, **extra}, [said])
+                body = {"rel": "subsession", "session": session_id(self.agent, child), **extra}
+                call = entry.record.get("call")
+                self._put("link", body | ({"call_id": self.calls.get(call, call)} if call else {}), [said])
             case Noticed(tree=str(tree)):
                 self._put("env", {f"{self.agent}:tree": tree, **extra}, [said])
             case Prompted() | Said() | Thought() | ToolCalled() | ToolReturned() | Noticed():
@@ -223,6 +224,8 @@ class SessionWriter:
         config = {name: value for name, value in settings.items() if value}
         mark = self._put("custom", {"ns": NS, "data": {"about": "compaction"}, ENTRIES: []})
         body = {"first_kept": mark, "summary": asf_items.message("user", text), "config": config, **extra}
+        if entry.tokens_before is not None:
+            body["tokens_before"] = entry.tokens_before
         self._put("compaction", body, [said])
         self.context.compacted()
 

@@ -135,6 +135,8 @@ def _noticed(entry: Noticed) -> dict[str, Any]:
         found["record"] = plain(entry.record)
     if entry.tree is not None:
         found["tree"] = entry.tree
+    if entry.tokens_before is not None:
+        found["tokens_before"] = entry.tokens_before
     return found
 
 
