@@ -15,7 +15,7 @@ from command import CLINE, PLAIN, STENO, TOOLS, steno
 from sources import sources
 from stenograph import NotRecognized, ReadError, UnknownFormat, convert, read
 from stenograph.errors import NotExact, UsageError, WriteError
-from stenograph.interchange import sink
+from stenograph.interchange import facts, sink
 
 SUBAGENT = sources()["agent_foreground/claude"]
 TARGETS = ("asf", "atif", "events", "markdown")
@@ -221,6 +221,37 @@ def test_fail_on_gives_3_and_verify_1(tmp_path: Path) -> None:
     assert done.code == 1
     assert json.loads(done.out.splitlines()[0])["rule"] == "hash"
     assert "no such file" in done.err
+
+
+def test_calls_kept_as_text_become_items_when_that_is_asked_for(tmp_path: Path) -> None:
+    source = sources()["classic-xml-weak-model/wild"]
+    plain = convert(source, tmp_path / "plain.jsonl", to="asf", check=True)
+    asked = convert(source, tmp_path / "asked.jsonl", to="asf", check=True, calls_from_text=True)
+    assert (plain.count("check-failed"), asked.count("check-failed")) == (0, 0)
+    count = plain.count("call-in-text")
+    assert count
+    assert (plain.count("call-from-text"), asked.count("call-from-text")) == (0, count)
+    assert asked.count("call-in-text") == 0
+    told = [facts.to_json(entry) for entry in read(tmp_path / "plain.jsonl").entries]
+    assert told == [facts.to_json(entry) for entry in read(tmp_path / "asked.jsonl").entries]
+    kinds = []
+    for name in ("plain", "asked"):
+        lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        kinds.append([line["item"]["type"] for line in lines if line["type"] == "item"])
+    called = sum(each["entry"] == "called" for each in told)
+    assert (kinds[0].count("function_call"), kinds[1].count("function_call")) == (0, called)
+    text = next(
+        block["text"]
+        for message in json.loads((source / "api_conversation_history.json").read_text())
+        if message["role"] == "assistant"
+        for block in message["content"]
+    )
+    assert json.dumps(text, ensure_ascii=False)[1:-1] in (tmp_path / "asked.jsonl").read_text()
+    with pytest.raises(UsageError):
+        convert(source, tmp_path / "x.json", to="atif", calls_from_text=True)
+    done = steno("convert", source, "-o", tmp_path / "by.jsonl", "--to", "asf", "--calls-from-text")
+    assert done.code == 0
+    assert (tmp_path / "by.jsonl").read_bytes() == (tmp_path / "asked.jsonl").read_bytes()
 
 
 def test_the_list_of_formats_is_still_a_function() -> None:

@@ -35,6 +35,7 @@ Exit codes:
 @click.option("--to", type=click.Choice(list(WRITERS)), required=True, help="The format to write.")
 @click.option("--from", "format", default="auto", metavar="FORMAT", help="What a stream is; else it is told.")
 @click.option("--strict", is_flag=True, help="Stop at the first loss.")
+@click.option("--calls-from-text", is_flag=True, help="asf: make items of calls kept as text (XML), too.")
 @click.option("--check", is_flag=True, help="Read everything back and compare.")
 @click.option("--report", type=click.Choice(["text", "json"]), help="Tell what became different.")
 @click.option(
@@ -50,6 +51,7 @@ def convert(
     to: str,
     format: str,  # noqa: A002 - the word that users know
     strict: bool,
+    calls_from_text: bool,
     check: bool,
     report: str | None,
     fail_on: str | None,
@@ -59,7 +61,9 @@ def convert(
     A source is a stored session, a recorded stream, a folder of them, or - for standard input. No file is
     overwritten: an equal one is left as it is, and a session whose id is taken gets another one.
     """
-    options = Options(to=cast("Target", to), format=format, strict=strict, check=check)
+    options = Options(
+        to=cast("Target", to), format=format, strict=strict, check=check, calls_from_text=calls_from_text
+    )
     done = convert_all(sources, output, options)
     if report:
         click.echo(told(done, report), nl=False)

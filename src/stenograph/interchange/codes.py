@@ -44,6 +44,11 @@ CODES: dict[str, Code] = {
         "A call or result that the agent keeps as text stays text; its reading stands beside.",
         "",
     ),
+    "call-from-text": Code(
+        Kind.INVENTED,
+        "A call or result that the agent keeps as text became an item, as was asked; its text stands beside.",
+        "<read_file><path>app.py</path></read_file>",
+    ),
     "call-id-changed": Code(
         Kind.CHANGED, "An id that two calls had was made unique; the native one is kept beside.", "toolu_1"
     ),
