@@ -32,10 +32,11 @@ Thread: TypeAlias = str | _Nowhere | None
 class Part(msgspec.Struct, frozen=True):
     """A part of a record's JSON, cut out when asked for: member names and positions lead to it.
 
-    `held` is the record's value where that was decoded already; it is not to be changed.
+    `data` may be a view of a whole file's bytes. `held` is the record's value where that was decoded
+    already; it is not to be changed.
     """
 
-    data: bytes = b"null"
+    data: bytes | msgspec.Raw = b"null"
     path: tuple[str | int, ...] = ()
     held: Any = None
 

@@ -79,7 +79,7 @@ class _Merge:
         """Everything, in order."""
         count = len(self.task.api.elements)
         for at, message in enumerate(self.task.ui.elements):
-            source = Part(message.raw, held=message.decode())
+            source = Part(message.cell, held=message.decode())
             index = message.history_index
             reach = self._reach(message, index)
             if reach > self.next_message:
@@ -120,7 +120,7 @@ class _Merge:
             gone = self.truncated.get(message.truncation_id) if message.is_truncation_marker else None
             if gone:
                 told = {"file": self.task.api.name, "messages": gone}
-                yield Noticed(kind="left_out", record=told, place=place, source=Part(message.raw))
+                yield Noticed(kind="left_out", record=told, place=place, source=Part(message.cell))
 
     def _edits(self, until: UIMessage | None) -> Iterator[Entry]:
         """The context edits that were made before a UI message, or all that are left."""
@@ -219,7 +219,7 @@ def model(task: Task) -> str:
 
 def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -> Iterable[Entry]:
     if message.error:
-        return (Unread(raw=msgspec.Raw(source.data)),)
+        return (Unread(raw=msgspec.Raw(message.raw)),)
     kind = message.kind
     if kind in USAGE and message.usage:
         return _request(message)
