@@ -121,7 +121,8 @@ def convert_one(path: str, targets: Targets, report: Conversion, options: Option
         source = open_source(path, format=options.format, as_live=options.to == "events")
         own = Report()
         name = "standard input" if path == "-" else path
-        notes = Notes(own, name, strict=options.strict)
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        notes = Notes(own, name, folder=folder, strict=options.strict)
         about = _named(source, notes, attempt)
         try:
             records = _write(source, about, notes, targets, options)

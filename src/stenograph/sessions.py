@@ -72,7 +72,7 @@ def open_source(
         return _stream(path, format)
     source = _stored(path)
     if store.infers_cached and source.session:
-        _note_inferred(source.session)
+        _note_inferred(source.session, path if os.path.isdir(path) else os.path.dirname(path))
     source.projection = stores.projection(store, path)
     if as_live:
         source.groups = units(store.live(path))
@@ -119,11 +119,12 @@ def _stored(path: str) -> Source:
     return found
 
 
-def _note_inferred(session: Session) -> None:
+def _note_inferred(session: Session, folder: str) -> None:
     """Note each usage in which cached tokens count as told beside the input, or within it, by inference."""
     for entry in session.entries:
         if isinstance(entry, Spent) and (entry.tokens.cached_input or entry.cache_writes):
-            place = Place(entry.place.file, entry.place.offset, entry.place.line)
+            file = os.path.join(folder, entry.place.file)
+            place = Place(file, entry.place.offset, entry.place.line)
             session.report.add(
                 Kind.APPROXIMATED, "usage-by-protocol", place, f"{entry.tokens.uncached_input}"
             )

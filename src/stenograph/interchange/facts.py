@@ -61,7 +61,7 @@ def to_json(entry: Entry) -> dict[str, Any]:
         if value is None or value is default:
             continue
         told = value if type(value) in _PLAIN else plain(value)
-        if told is not None:
+        if told is not None or isinstance(entry, Unread):
             found[name] = told
     return found
 
