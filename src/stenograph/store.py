@@ -61,6 +61,10 @@ class Store:
         """How many units a session has, and what is damaged, unread or new to us; raises ReadError."""
         raise NotImplementedError
 
+    def session_id(self, path: str) -> str | None:
+        """The session's id where no entry needs to tell it; None where the entries do."""
+        return None
+
     def projection(self) -> type[Projection]:
         """What turns the live entries into events."""
         raise NotImplementedError
@@ -82,6 +86,7 @@ def project(
     """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
     kind = by or store.projection()
     projection = kind(cwd=cwd, extended=profile == "extended", detail=detail)
+    projection.session_id = store.session_id(path)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id
         projection.now = entry.place.at or projection.now

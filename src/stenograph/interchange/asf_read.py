@@ -15,7 +15,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError
 from stenograph.event import Tokens
-from stenograph.interchange import asf_items, facts
+from stenograph.interchange import facts
 from stenograph.interchange.asf_write import COST, ENTRIES, REPLY, read_item
 from stenograph.interchange.run import session_id
 from stenograph.model import (
@@ -77,6 +77,12 @@ class AsfStore(Store):
     def summary(self, path: str) -> Summary:
         """From the whole file."""
         return self.load(path).summary
+
+    def session_id(self, path: str) -> str | None:
+        """The agent's own id, None where it told none; the file's in those of other writers."""
+        header = read_header(path)
+        source = header.get("stenograph:source")
+        return _word(source.get("id") if isinstance(source, dict) else header.get("id")) or None
 
     def projection(self) -> type[Projection]:
         """That of no agent; which one is right depends on the session."""
@@ -265,7 +271,7 @@ def _plainly(line: dict[str, Any]) -> Entry:
         case {"type": "item", "item": dict()}:
             entry = read_item(line)
             if isinstance(entry, ToolCalled | ToolReturned):
-                entry.raw = asf_items.block_of(entry)
+                entry.raw = facts.block_of(entry)
             return entry
         case {"type": "custom", "ns": "stenograph", "data": {"entry": str()} as data}:
             return facts.from_json(data)

@@ -75,11 +75,25 @@ def from_json(told: dict[str, Any]) -> Entry:
     for name, _ in _FIELDS[kind]:
         if name in told:
             known[name] = _entry_value(kind, name, told[name])
+    if kind is Noticed and "raw" in told:
+        known.setdefault("record", told["raw"])  # which is kept once where both are one
     try:
         made: Entry = kind(**_demanded(kind) | known)
     except TypeError:
         return Unread(raw=jsonio.raw(told))
+    if isinstance(made, ToolCalled | ToolReturned):
+        made.raw = block_of(made)
     return made
+
+
+def block_of(entry: ToolCalled | ToolReturned) -> Part:
+    """The content block that stands for a call or a result whose own was not kept."""
+    if isinstance(entry, ToolCalled):
+        block = {"type": "tool_use", "id": entry.id, "name": entry.tool, "input": entry.input}
+    else:
+        block = {"type": "tool_result", "tool_use_id": entry.id, "content": entry.output}
+        block |= {"is_error": True} if entry.ok is False else {}
+    return Part(jsonio.dumps(block))
 
 
 def said_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
