@@ -307,6 +307,7 @@ def test_calls_kept_as_text_become_items_when_that_is_asked_for(tmp_path: Path) 
     assert json.dumps(text, ensure_ascii=False)[1:-1] in (tmp_path / "asked.jsonl").read_text()
     with pytest.raises(UsageError):
         convert(source, tmp_path / "x.json", to="atif", calls_from_text=True)
+    assert steno("convert", source, "-o", tmp_path, "--to", "atif", "--calls-from-text").code == 2
     done = steno("convert", source, "-o", tmp_path / "by.jsonl", "--to", "asf", "--calls-from-text")
     assert done.code == 0
     assert (tmp_path / "by.jsonl").read_bytes() == (tmp_path / "asked.jsonl").read_bytes()

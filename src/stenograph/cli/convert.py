@@ -9,6 +9,7 @@ import click
 from stenograph import jsonio
 from stenograph.cli.terminal import clean
 from stenograph.conversion import WRITERS, Conversion, Options, Target, convert_all
+from stenograph.errors import UsageError
 from stenograph.notes import Kind
 
 _KINDS = [kind.word for kind in Kind]
@@ -64,7 +65,10 @@ def convert(
     options = Options(
         to=cast("Target", to), format=format, strict=strict, check=check, calls_from_text=calls_from_text
     )
-    done = convert_all(sources, output, options)
+    try:
+        done = convert_all(sources, output, options)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
     if report:
         click.echo(told(done, report), nl=False)
     else:
