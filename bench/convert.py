@@ -28,10 +28,12 @@ ATIF_MAKE = CACHE / "atif-make" / "bin" / "atif-make"
 OUT = CACHE / "converted"
 
 _PEAK = """
-import resource, sys
+import sys
+from pathlib import Path
 from stenograph.cli.main import run
 code = run(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+# Not ru_maxrss, which begins with what the parent had when it forked.
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0], file=sys.stderr)
 sys.exit(code)
 """
 

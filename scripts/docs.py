@@ -2,7 +2,8 @@
 
 `docs.py --check` only names the pages that are stale, and exits with 1 when one is.
 
-- `<!-- help NAME -->`, `<!-- formats -->` or `<!-- codes -->`, up to `<!-- end -->`: written anew.
+- `<!-- help NAME -->`, `<!-- formats -->`, `<!-- codes -->` or `<!-- mapping FORMAT -->`, up to
+  `<!-- end -->`: written anew.
 - A `console` block: each line behind `$ ` is run by the shell (a backslash at its end joins the next one),
   and what follows is its output, both streams.
 - A `python` block: what it prints stands in the `text` block right behind it.
@@ -26,6 +27,9 @@ from pathlib import Path
 
 import click
 
+sys.path.insert(0, str(Path(__file__).parent))
+import mapping
+
 import stenograph
 from stenograph.cli.main import COMMANDS, steno
 from stenograph.interchange.codes import CODES
@@ -34,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 _WIDTH = 100
-_PART = re.compile(r"(<!-- (help|formats|codes)(?: ([a-z]+))? -->\n).*?(<!-- end -->)", re.S)
+_PART = re.compile(r"(<!-- (help|formats|codes|mapping)(?: ([a-z]+))? -->\n).*?(<!-- end -->)", re.S)
 _SNIPPET = re.compile(r"^```(console|python)\n(.*?)^```\n(?:(\n?)```text\n(.*?)^```\n)?", re.M | re.S)
 
 
@@ -95,6 +99,8 @@ def _part(found: re.Match[str]) -> str:
     begin, what, name, end = found.groups()
     if what == "help":
         return f"{begin}```text\n{help_text(name)}\n```\n{end}"
+    if what == "mapping":
+        return f"{begin}{mapping.table(name)}{end}"
     body = format_table() if what == "formats" else code_table()
     return f"{begin}{body}{end}"
 

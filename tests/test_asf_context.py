@@ -196,6 +196,7 @@ def test_roo_condensing(content: Any, tmp_path: Path) -> None:
     lines = agree(task, tmp_path / "out")
     (compaction,) = [line for line in lines if line["type"] == "compaction"]
     assert compaction["summary"]["content"][0]["text"] == "The story so far."
+    assert compaction["tokens_before"] == 900
     paid = [line for line in lines if line["type"] == "custom" and "usage" in (line.get("data") or {})]
     assert [line["data"]["stenograph:cost_usd"] for line in paid] == [0.25]
 
@@ -228,11 +229,16 @@ def test_calls_that_a_restored_checkpoint_took_back_are_paid_calls(tmp_path: Pat
     assert sum(each.totals.tokens_in for each in [read(task).summary]) == 17
 
 
-def test_subtasks_are_linked_both_ways(tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", ["call_task", None])
+def test_subtasks_are_linked_both_ways(call: str | None, tmp_path: Path) -> None:
     parent, child = "5d0f3f5e-2a17-4c55-9a6e-0b7c41d2e9aa", "0b7c41d2-4c55-2a17-9a6e-5d0f3f5e9aaa"
     files = {"api_conversation_history.json": [message(at) for at in range(2)]}
     item = {"id": parent, "ts": START, "task": "t", "childIds": [child]}
-    write(tmp_path, "roo", files | {"history_item.json": item}, task=parent)
+    new = [{"type": "tool_use", "id": call, "name": "new_task", "input": {"mode": "code"}}] if call else []
+    asking = {
+        "api_conversation_history.json": [message(0), {"role": "assistant", "content": new, "ts": START}]
+    }
+    write(tmp_path, "roo", (asking if call else files) | {"history_item.json": item}, task=parent)
     item = {"id": child, "ts": START, "task": "t", "parentTaskId": parent}
     write(tmp_path, "roo", files | {"history_item.json": item}, task=child)
     convert(tmp_path / STORAGE["roo"], tmp_path / "out", to="asf")
@@ -242,8 +248,15 @@ def test_subtasks_are_linked_both_ways(tmp_path: Path) -> None:
         made[lines[0]["id"]] = lines
         assert verify_file(file) == []
     assert made[child][0]["parent_session"] == parent
-    links = [(line["rel"], line["session"]) for line in made[parent] if line["type"] == "link"]
-    assert links == [("subsession", child)]
+    links = [
+        (line["rel"], line["session"], line.get("call_id")) for line in made[parent] if line["type"] == "link"
+    ]
+    assert links == [("subsession", child, call)]
+    assert made[child][0].get("spawned_by") == call
+    (above,) = (tmp_path / "out").glob(f"*/*{parent}.jsonl")
+    assert {entry.thread for entry in read(above).entries} == {None}  # a session of its own, not a part
+    again = convert(tmp_path / "out", tmp_path / "again", to="asf")
+    assert len(again.sessions) == 2
 
 
 def test_a_call_that_failed_has_its_reason(tmp_path: Path) -> None:

@@ -123,6 +123,17 @@ def line(number: int) -> Callable[[File], str]:
     return lambda file: str(file.lines[number]["id"])
 
 
+def resumed(file: File, *, taken_up: str, source: str) -> None:
+    """A run that begins with the output of a call: `c9`, which was left without one, or one of its own."""
+    file.header = file.header | {"records": []}
+    file.add("item", item=call("c9"))
+    file.add("run", run_id="s", phase="start", source=source)
+    if taken_up != "c9":
+        file.add("item", item=call(taken_up))
+    file.add("item", item=output(taken_up))
+    file.add("run", run_id="s", phase="end", reason="interrupted", pending=[])
+
+
 BROKEN: list[tuple[Callable[[File], None], str, str]] = [
     (header(type="other"), "header", "error"),
     (header(id=None), "header", "error"),
@@ -171,6 +182,8 @@ BROKEN: list[tuple[Callable[[File], None], str, str]] = [
     (adding("run", run_id="r", phase="end", reason="stopped", pending=[], below=line(9)), "run", "error"),
     (adding("run", run_id="q", phase="end", reason="done", pending=[], below=line(9)), "run", "error"),
     (adding("run", run_id="r", phase="end", reason="tired", pending=[]), "run", "error"),
+    (lambda file: resumed(file, taken_up="c9", source="input"), "run", "error"),
+    (lambda file: resumed(file, taken_up="c8", source="resume"), "run", "error"),
     (adding("response", response_id="q", request_hash="sha256:" + "0" * 64), "request-hash", "error"),
     (adding("response", response_id="q", attempts=0), "member", "error"),
     (adding("config", omit={"items": ["sha256:x"]}), "omit", "error"),
@@ -196,6 +209,13 @@ def test_a_broken_rule_is_found(change: Callable[[File], None], rule: str, level
         file.add("item", item=output("c5"))
     change(file)
     assert (rule, level) in {(each[1], each[2]) for each in file.found()}
+
+
+def test_a_run_that_takes_up_a_pending_call_is_a_resume() -> None:
+    for taken_up, source in (("c9", "resume"), ("c8", "input")):
+        file = whole()
+        resumed(file, taken_up=taken_up, source=source)
+        assert file.found() == set()
 
 
 def test_before_0_9_a_repeated_call_is_a_warning_and_before_0_11_omit_is_unknown() -> None:

@@ -9,14 +9,19 @@ import pytest
 import rfc8785
 from atif import Trajectory
 
+from command import steno
 from sources import entries_of, format_of, sources, told
-from stenograph import conversion, read
+from stenograph import conversion, encode, events, read, usage
 from stenograph.interchange.asf_verify import verify_file
 from stenograph.interchange.codes import CODES
 from stenograph.model import Ended, Entry, Prompted, Said, Spent, ToolCalled, Unread
 
 SOURCES = sources()
 each = pytest.mark.parametrize("name", SOURCES)
+streams = pytest.mark.parametrize(
+    "name",
+    [name for at, name in enumerate(SOURCES) if at % 8 == 0 and not name.endswith(("/wild", "/cline-store"))],
+)
 some = pytest.mark.parametrize(
     "name", [name for at, name in enumerate(SOURCES) if at % 8 == 0 or "wild" in name]
 )
@@ -108,6 +113,47 @@ def test_one_interchange_format_to_the_other_loses_nothing_said(name: str, to: s
     assert told([e for e in read(back).entries if isinstance(e, kinds)]) == told(
         [e for e in entries_of(SOURCES[name]) if isinstance(e, kinds)]
     )
+
+
+def shown(path: Path, **options: Any) -> list[dict[str, Any]]:
+    """The events of a file, without what differs by where and when they are read, in the order of their JSON.
+
+    A subagent's stand by themselves in what was written. The JSON of a call that was not understood is made
+    anew from what the call said.
+    """
+    made = [json.loads(encode(event)) for event in events(path, profile="extended", detail=True, **options)]
+    for each in made:
+        each.pop("raw" if "callId" in each else "", None)
+    kept = [{k: v for k, v in each.items() if k not in ("timestamp", "origin")} for each in made]
+    return sorted(kept, key=json.dumps)
+
+
+@pytest.mark.parametrize("to", ["asf", "atif"])
+@streams
+def test_the_events_of_what_was_written_are_the_streams_own(name: str, to: str, tmp_path: Path) -> None:
+    convert(SOURCES[name], tmp_path, to=to)
+    written = main_file(tmp_path, "*/*.jsonl" if to == "asf" else "*.json")
+    assert shown(written) == shown(SOURCES[name], format=format_of(SOURCES[name]))
+
+
+def test_usage_and_events_know_what_was_written(tmp_path: Path) -> None:
+    source = SOURCES["parallel_tools/claude"]
+    (row,) = usage(source).rows
+    convert(source, tmp_path / "a.jsonl", to="asf")
+    convert(source, tmp_path / "b.json", to="atif")
+    for name in ("a.jsonl", "b.json"):
+        (found,) = usage(tmp_path / name).rows
+        told = (found.session, found.agent, found.model, found.turns, found.cost)
+        assert told == (row.session, row.agent, row.model, row.turns, row.cost)
+        assert (found.tokens.uncached_input, found.tokens.output) == (
+            row.tokens.uncached_input,
+            row.tokens.output,
+        )
+        for command in ("events", "usage"):
+            done = steno(command, tmp_path / name)
+            assert done.code == 0
+            assert b'"unknown"' not in done.out
+            assert b"missing.py" in done.out or command == "usage"
 
 
 def test_the_law_can_fail(tmp_path: Path) -> None:

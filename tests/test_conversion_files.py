@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from command import CLINE, PLAIN, STENO, TOOLS, steno
 from sources import sources
 from stenograph import NotRecognized, ReadError, UnknownFormat, convert, read
 from stenograph.errors import NotExact, UsageError, WriteError
-from stenograph.interchange import sink
+from stenograph.interchange import facts, sink
 
 SUBAGENT = sources()["agent_foreground/claude"]
 TARGETS = ("asf", "atif", "events", "markdown")
@@ -85,6 +86,63 @@ def test_when_the_last_of_several_files_fails_none_stays(
     with pytest.raises(WriteError, match="no space left"):
         convert(SUBAGENT, tmp_path, to="asf")
     assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_whatever_the_disk_refuses_leaves_no_file(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sink.os, call, fail)
+    for to in TARGETS:
+        with pytest.raises(WriteError, match="cannot be written: no space left on device"):
+            convert(SUBAGENT, tmp_path, to=to)
+        assert files(tmp_path) == []
+
+
+def test_a_target_that_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for target in (tmp_path / "file" / "out", Path("/dev/full")):
+        done = steno("convert", PLAIN, "-o", target, "--to", "asf")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert "not a directory" in done.err
+    assert files(tmp_path) == [tmp_path / "file"]
+
+
+API, UI = "api_conversation_history.json", "ui_messages.json"
+ODD = (
+    b'[1,"x",null,{"role":5,"content":{"a":1}},{"role":"user","content":[3,null,{"type":7}]},'
+    b'{"role":"assistant","content":[{"type":"tool_use"}]}]'
+)
+DAMAGE = {
+    "cut": (API, lambda data: data[:-700]),
+    "empty": (UI, lambda data: b""),
+    "no text": (API, lambda data: b"\xff\xfe garbage"),
+    "no array": (UI, lambda data: b'{"a":1}'),
+    "odd elements": (API, lambda data: ODD),
+    "no times": (UI, lambda data: data.replace(b'"ts"', b'"tz"')),
+    "torn in the middle": (UI, lambda data: data.replace(b'"type"', b'"type', 1)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_task_converts_as_far_as_it_can_be_read(name: str, tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "1770000000001"
+    shutil.copytree(sources()["classic-native-tools-text-results/wild"], task)
+    file, spoil = DAMAGE[name]
+    (task / file).write_bytes(spoil((task / file).read_bytes()))
+    is_damaged = name not in ("odd elements", "no times")
+    for to in TARGETS:
+        report = convert(task, tmp_path / to, to=to, check=to in ("asf", "atif"))
+        assert report.count("check-failed") == 0, report.to_text()
+        assert (report.count("damaged-file") > 0) == is_damaged
+        assert len(report.files) == 1
+        strict = steno("convert", task, "-o", tmp_path / "strict", "--to", to, "--strict")
+        assert strict.code == (1 if is_damaged or to in ("events", "markdown") else 0)
+    assert len(files(tmp_path / "strict")) == (0 if is_damaged else 2)
+    assert all(task.as_posix() in str(note.where) for note in report.notes if note.code == "damaged-file")
 
 
 def test_a_killed_run_leaves_no_file_that_looks_whole(tmp_path: Path) -> None:
@@ -221,6 +279,38 @@ def test_fail_on_gives_3_and_verify_1(tmp_path: Path) -> None:
     assert done.code == 1
     assert json.loads(done.out.splitlines()[0])["rule"] == "hash"
     assert "no such file" in done.err
+
+
+def test_calls_kept_as_text_become_items_when_that_is_asked_for(tmp_path: Path) -> None:
+    source = sources()["classic-xml-weak-model/wild"]
+    plain = convert(source, tmp_path / "plain.jsonl", to="asf", check=True)
+    asked = convert(source, tmp_path / "asked.jsonl", to="asf", check=True, calls_from_text=True)
+    assert (plain.count("check-failed"), asked.count("check-failed")) == (0, 0)
+    count = plain.count("call-in-text")
+    assert count
+    assert (plain.count("call-from-text"), asked.count("call-from-text")) == (0, count)
+    assert asked.count("call-in-text") == 0
+    told = [facts.to_json(entry) for entry in read(tmp_path / "plain.jsonl").entries]
+    assert told == [facts.to_json(entry) for entry in read(tmp_path / "asked.jsonl").entries]
+    kinds = []
+    for name in ("plain", "asked"):
+        lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        kinds.append([line["item"]["type"] for line in lines if line["type"] == "item"])
+    called = sum(each["entry"] == "called" for each in told)
+    assert (kinds[0].count("function_call"), kinds[1].count("function_call")) == (0, called)
+    text = next(
+        block["text"]
+        for message in json.loads((source / "api_conversation_history.json").read_text())
+        if message["role"] == "assistant"
+        for block in message["content"]
+    )
+    assert json.dumps(text, ensure_ascii=False)[1:-1] in (tmp_path / "asked.jsonl").read_text()
+    with pytest.raises(UsageError):
+        convert(source, tmp_path / "x.json", to="atif", calls_from_text=True)
+    assert steno("convert", source, "-o", tmp_path, "--to", "atif", "--calls-from-text").code == 2
+    done = steno("convert", source, "-o", tmp_path / "by.jsonl", "--to", "asf", "--calls-from-text")
+    assert done.code == 0
+    assert (tmp_path / "by.jsonl").read_bytes() == (tmp_path / "asked.jsonl").read_bytes()
 
 
 def test_the_list_of_formats_is_still_a_function() -> None:

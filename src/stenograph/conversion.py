@@ -65,6 +65,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     format: str = "auto"
     strict: bool = False
     check: bool = False
+    calls_from_text: bool = False
 
 
 def convert(
@@ -75,16 +76,18 @@ def convert(
     format: str = "auto",  # noqa: A002 - the word that users know
     strict: bool = False,
     check: bool = False,
+    calls_from_text: bool = False,
 ) -> Conversion:
     """Write a session, or every session in a folder, in another format; gives what became different.
 
     `source` is a stored session, a recorded stream, a folder of them, or `-` for a stream on standard input.
     `target` is a file's name that ends as the format's do, else a folder; None writes nothing. No file is
     ever overwritten: an equal one is left, and a session whose id is taken gets one made of it. `strict`
-    stops at the first loss (NotExact). `check` reads everything back and compares. Raises UnknownFormat,
-    ReadError, NotRecognized, WriteError.
+    stops at the first loss (NotExact). `check` reads everything back and compares. `calls_from_text`, for
+    `asf`, makes items of calls that an agent keeps as text (XML). Raises UnknownFormat, ReadError,
+    NotRecognized, WriteError, UsageError.
     """
-    options = Options(to=to, format=format, strict=strict, check=check)
+    options = Options(to=to, format=format, strict=strict, check=check, calls_from_text=calls_from_text)
     return convert_all([os.fspath(source)], None if target is None else os.fspath(target), options)
 
 
@@ -92,6 +95,8 @@ def convert_all(sources: Iterable[str], target: str | None, options: Options) ->
     """Like `convert`, for several sources into one target."""
     if options.to not in WRITERS:
         raise UnknownFormat(options.to, WRITERS)
+    if options.calls_from_text and options.to != "asf":
+        raise UsageError("calls kept as text become items of asf alone")
     targets = Targets(target, options.to)
     report = Conversion()
     report.files = targets.written
@@ -116,7 +121,8 @@ def convert_one(path: str, targets: Targets, report: Conversion, options: Option
         source = open_source(path, format=options.format, as_live=options.to == "events")
         own = Report()
         name = "standard input" if path == "-" else path
-        notes = Notes(own, name, strict=options.strict)
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        notes = Notes(own, name, folder=folder, strict=options.strict)
         about = _named(source, notes, attempt)
         try:
             records = _write(source, about, notes, targets, options)
@@ -191,6 +197,8 @@ def _write(source: Source, about: About, notes: Notes, targets: Targets, options
     make: Make = getattr(importlib.import_module(module), attribute)
     if options.to == "events":
         make = partial(make, projection=source.projection)
+    if options.calls_from_text:
+        make = partial(make, calls_from_text=True)
     writer = make(about, notes, targets)
     records = 0
     try:

@@ -10,8 +10,9 @@ from itertools import chain
 from typing import Any, TypedDict, cast
 
 from stenograph import jsonio
+from stenograph.event import Tokens
 from stenograph.meter import DAMAGED, Account, Counts, Meter
-from stenograph.model import Session, Spent
+from stenograph.model import Ended, Session, Spent
 from stenograph.notes import Report
 from stenograph.records import Records, Unit
 from stenograph.registry import stream
@@ -57,11 +58,13 @@ def of_session(session: Session, *, zone: tzinfo | None = UTC) -> Account:
     meter = Meter(about.agent, zone=zone)
     meter.session, meter.model = about.id or None, about.model or None
     is_told = False
-    for entry in session.entries:
-        if isinstance(entry, Spent):
-            meter.at = entry.place.at or meter.at
-            is_told = is_told or entry.cost is not None
-            meter.spend(Counts.of(entry.tokens), cost=entry.cost, turns=1)
+    calls: list[Spent | Ended] = [entry for entry in session.entries if isinstance(entry, Spent)]
+    ends: list[Spent | Ended] = [each for each in session.entries if isinstance(each, Ended) and each.tokens]
+    for number, entry in enumerate(calls or ends):
+        meter.at = entry.place.at or meter.at
+        is_told = is_told or entry.cost is not None
+        turns = 1 if calls else 0 if number else len(session.requests)
+        meter.spend(Counts.of(entry.tokens or Tokens()), cost=entry.cost, turns=turns)
     if about.totals.cost is not None and not is_told:
         meter.spend(Counts(), cost=about.totals.cost)
     return meter.account()

@@ -289,7 +289,7 @@ def cut(data: bytes) -> list[bytes]:
     return [bytes(element) for element in _cut(_ARRAY, elements, data)]
 
 
-def part(data: bytes, path: Sequence[str | int]) -> bytes:
+def part(data: bytes | msgspec.Raw, path: Sequence[str | int]) -> bytes:
     """The bytes of what member names and array positions lead to; of repeated names the last counts.
 
     Raises LookupError when nothing stands there.

@@ -32,10 +32,11 @@ Thread: TypeAlias = str | _Nowhere | None
 class Part(msgspec.Struct, frozen=True):
     """A part of a record's JSON, cut out when asked for: member names and positions lead to it.
 
-    `held` is the record's value where that was decoded already; it is not to be changed.
+    `data` may be a view of a whole file's bytes. `held` is the record's value where that was decoded
+    already; it is not to be changed.
     """
 
-    data: bytes = b"null"
+    data: bytes | msgspec.Raw = b"null"
     path: tuple[str | int, ...] = ()
     held: Any = None
 
@@ -228,7 +229,8 @@ class Ended(Fact, tag="ended"):
 class Noticed(Fact, tag="noticed"):
     """Known housekeeping, named by `kind`; only some projections speak of it.
 
-    `tree` is the harness's own name for the state of the workspace's files that it saved.
+    `tree` is the harness's own name for the state of the workspace's files that it saved, `tokens_before`
+    how large the context was that a summary replaced.
     """
 
     kind: str
@@ -236,6 +238,7 @@ class Noticed(Fact, tag="noticed"):
     raw: Part = Part()
     inside: tuple[Any, ...] = ()  # entries of another agent's event that the record carries
     tree: str | None = None
+    tokens_before: int | None = None
 
 
 class Unread(Fact, tag="unread"):
@@ -317,7 +320,8 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     """One stored session: what happened in it, and the agent's own records in `source`.
 
     `rest` is what the agent keeps beside the timeline: whole files (`file/NAME`), what damage left unread
-    (`fault/NAME`), sessions that this one started (`child`).
+    (`fault/NAME`), sessions that this one started (`child`). `spawned_by` is the call of the session above
+    that started this one, empty when none is told.
     """
 
     summary: Summary
@@ -327,6 +331,7 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     source: Any
     sent: Callable[[Request], list[Sent]]
     rest: list[Entry] = []
+    spawned_by: str = ""
 
     def context_at(self, request: int) -> list[Sent]:
         """What the model was sent at a request, counted from 0 as in `requests`; raises UsageError for none.

@@ -53,7 +53,7 @@ def find_sources(root: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if stores.store_of(path) or (name.endswith(_STREAMS) and _is_stream(path)):
+            if _is_session(path, name):
                 yield path
 
 
@@ -72,11 +72,19 @@ def open_source(
         return _stream(path, format)
     source = _stored(path)
     if store.infers_cached and source.session:
-        _note_inferred(source.session)
+        _note_inferred(source.session, path if os.path.isdir(path) else os.path.dirname(path))
     source.projection = stores.projection(store, path)
     if as_live:
         source.groups = units(store.live(path))
     return source
+
+
+def _is_session(path: str, name: str) -> bool:
+    """Whether a file is a session, and no part of one that another file holds."""
+    store = stores.store_of(path)
+    if store:
+        return not store.is_inside(path)
+    return name.endswith(_STREAMS) and _is_stream(path)
 
 
 def _is_stream(path: str) -> bool:
@@ -103,6 +111,7 @@ def _stored(path: str) -> Source:
         cwd=summary.cwd,
         title=summary.title,
         parent=session_id(summary.agent, summary.parent) if summary.parent else "",
+        spawned_by=session.spawned_by,
         created_at=spelled(summary.started) or next((time for time in times if time), EPOCH),
     )
     found = Source(path, about, units(entries), session.report)
@@ -110,11 +119,12 @@ def _stored(path: str) -> Source:
     return found
 
 
-def _note_inferred(session: Session) -> None:
+def _note_inferred(session: Session, folder: str) -> None:
     """Note each usage in which cached tokens count as told beside the input, or within it, by inference."""
     for entry in session.entries:
         if isinstance(entry, Spent) and (entry.tokens.cached_input or entry.cache_writes):
-            place = Place(entry.place.file, entry.place.offset, entry.place.line)
+            file = os.path.join(folder, entry.place.file)
+            place = Place(file, entry.place.offset, entry.place.line)
             session.report.add(
                 Kind.APPROXIMATED, "usage-by-protocol", place, f"{entry.tokens.uncached_input}"
             )

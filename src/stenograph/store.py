@@ -37,6 +37,10 @@ class Store:
         """Whether a path names one session of this kind, told by names alone."""
         raise NotImplementedError
 
+    def is_inside(self, path: str) -> bool:
+        """Whether what a path names is a part of another session, and read with that one."""
+        return False
+
     def files(self, path: str) -> Sequence[str]:
         """The files that `summary` reads of a session; raises ReadError."""
         raise NotImplementedError
@@ -56,6 +60,10 @@ class Store:
     def check(self, path: str) -> tuple[int, Report]:
         """How many units a session has, and what is damaged, unread or new to us; raises ReadError."""
         raise NotImplementedError
+
+    def session_id(self, path: str) -> str | None:
+        """The session's id where no entry needs to tell it; None where the entries do."""
+        return None
 
     def projection(self) -> type[Projection]:
         """What turns the live entries into events."""
@@ -78,6 +86,7 @@ def project(
     """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
     kind = by or store.projection()
     projection = kind(cwd=cwd, extended=profile == "extended", detail=detail)
+    projection.session_id = store.session_id(path)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id
         projection.now = entry.place.at or projection.now

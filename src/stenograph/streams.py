@@ -11,6 +11,8 @@ from stenograph.detection import Detector
 from stenograph.event import Event
 from stenograph.parser import Clock, EventParser, Profile
 
+_PEEK = 4096
+
 
 class Readable(Protocol):
     """A file object, binary or text."""
@@ -75,7 +77,18 @@ def pieces(source: Source) -> Iterator[bytes]:
 
 def may_be_stored(path: str) -> bool:
     """Whether a path may name a stored session, so that the stores need be loaded to tell."""
-    return path.endswith(".json") or os.path.isdir(path)
+    return path.endswith(".json") or os.path.isdir(path) or (path.endswith(".jsonl") and _is_session(path))
+
+
+def _is_session(path: str) -> bool:
+    """Whether the beginning of a file names the Agent Session Format; what is no plain file is not read."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return b"agentsession/" in file.read(_PEEK)
+    except OSError:
+        return False
 
 
 def recognized(parts: Iterator[bytes], head: list[bytes]) -> str:

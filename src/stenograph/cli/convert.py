@@ -9,6 +9,7 @@ import click
 from stenograph import jsonio
 from stenograph.cli.terminal import clean
 from stenograph.conversion import WRITERS, Conversion, Options, Target, convert_all
+from stenograph.errors import UsageError
 from stenograph.notes import Kind
 
 _KINDS = [kind.word for kind in Kind]
@@ -35,6 +36,7 @@ Exit codes:
 @click.option("--to", type=click.Choice(list(WRITERS)), required=True, help="The format to write.")
 @click.option("--from", "format", default="auto", metavar="FORMAT", help="What a stream is; else it is told.")
 @click.option("--strict", is_flag=True, help="Stop at the first loss.")
+@click.option("--calls-from-text", is_flag=True, help="asf: make items of calls kept as text (XML), too.")
 @click.option("--check", is_flag=True, help="Read everything back and compare.")
 @click.option("--report", type=click.Choice(["text", "json"]), help="Tell what became different.")
 @click.option(
@@ -50,6 +52,7 @@ def convert(
     to: str,
     format: str,  # noqa: A002 - the word that users know
     strict: bool,
+    calls_from_text: bool,
     check: bool,
     report: str | None,
     fail_on: str | None,
@@ -59,8 +62,13 @@ def convert(
     A source is a stored session, a recorded stream, a folder of them, or - for standard input. No file is
     overwritten: an equal one is left as it is, and a session whose id is taken gets another one.
     """
-    options = Options(to=cast("Target", to), format=format, strict=strict, check=check)
-    done = convert_all(sources, output, options)
+    options = Options(
+        to=cast("Target", to), format=format, strict=strict, check=check, calls_from_text=calls_from_text
+    )
+    try:
+        done = convert_all(sources, output, options)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
     if report:
         click.echo(told(done, report), nl=False)
     else:

@@ -165,7 +165,8 @@ class _Run:
         detail = options.detail or options.pretty
         try:
             cwd = options.cwd or store.summary(path).cwd or None
-            found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail)
+            by = stores.projection(store, path)
+            found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail, by=by)
             while part := list(islice(found, _AT_ONCE)):
                 show(part, cwd)
             if options.is_judged:

@@ -18,7 +18,7 @@ from stenograph.cli.main import complain
 from stenograph.counting import Counter, of_session
 from stenograph.errors import NotRecognized, ReadError
 from stenograph.meter import Row, merged
-from stenograph.streams import recognized
+from stenograph.streams import may_be_stored, recognized
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -111,7 +111,7 @@ class _Reading:
                 count += 1
             if not count:
                 self._fail(f"{path}: no stream or session of a known agent in it")
-        elif self._format is None and path.endswith(".json") and stores.store_of(path):
+        elif self._format is None and may_be_stored(path) and stores.store_of(path):
             yield from self._session(path)
         else:
             name = "standard input" if path == "-" else path

@@ -45,7 +45,7 @@ def header_line(about: About, *, minor: str = LOWEST, call: str | None = None) -
         "payload": PAYLOAD,
         "harness": {"name": "stenograph", "version": MAPPING},
     }
-    known = {"cwd": about.cwd, "parent_session": about.parent, "spawned_by": call}
+    known = {"cwd": about.cwd, "parent_session": about.parent, "spawned_by": call or about.spawned_by}
     header |= {name: value for name, value in known.items() if value}
     told = {"agent": about.agent, "format": about.format, "id": about.native}
     more = {"variant": about.variant, "version": about.version, "title": about.title}
@@ -56,12 +56,16 @@ def header_line(about: About, *, minor: str = LOWEST, call: str | None = None) -
 
 
 class AsfWriter:
-    """Writes one session and those of its subagents."""
+    """Writes one session and those of its subagents.
 
-    def __init__(self, about: About, notes: Notes, place: Place) -> None:
+    With `calls_from_text` calls that the agent keeps as text, and their results, become items of their own.
+    """
+
+    def __init__(self, about: About, notes: Notes, place: Place, *, calls_from_text: bool = False) -> None:
         self._notes = notes
         self._place = place
-        self._threads: dict[str | None, _Open] = {None: _Open(about, notes, place.place(about))}
+        self._calls_from_text = calls_from_text
+        self._threads: dict[str | None, _Open] = {None: self._begun(about)}
         self._spawned: dict[str, int] = {}
         self._calls = Callers()
 
@@ -102,19 +106,30 @@ class AsfWriter:
         about = _child(parent.about, thread, child_id(parent.about.id, call, number), entry)
         self._notes.add("thread-apart", entry, thread)
         parent.writer.link(about.id, call)
-        made = self._threads[thread] = _Open(about, self._notes, self._place.place(about), call)
+        made = self._threads[thread] = self._begun(about, call)
         return made
+
+    def _begun(self, about: About, call: str | None = None) -> _Open:
+        file = self._place.place(about)
+        file.write(header_line(about, call=call))
+        writer = SessionWriter(
+            file.write,
+            self._notes,
+            agent=about.agent,
+            created_at=about.created_at,
+            calls_from_text=self._calls_from_text,
+        )
+        return _Open(about, file, call, writer)
 
 
 class _Open:
     """One session file being written."""
 
-    def __init__(self, about: About, notes: Notes, file: OutFile, call: str | None = None) -> None:
+    def __init__(self, about: About, file: OutFile, call: str | None, writer: SessionWriter) -> None:
         self.about = about
         self.file = file
         self.call = call
-        file.write(header_line(about, call=call))
-        self.writer = SessionWriter(file.write, notes, agent=about.agent, created_at=about.created_at)
+        self.writer = writer
 
     def finish(self) -> None:
         self.writer.close()

@@ -63,16 +63,6 @@ def from_item(item: dict[str, Any]) -> Entry:
     return Unread(raw=jsonio.raw(item))
 
 
-def block_of(entry: ToolCalled | ToolReturned) -> Part:
-    """The content block that stands for a call or a result of another writer's file."""
-    block = {"type": "tool_result", "tool_use_id": entry.id}
-    if isinstance(entry, ToolCalled):
-        return Part(
-            jsonio.dumps({"type": "tool_use", "id": entry.id, "name": entry.tool, "input": entry.input})
-        )
-    return Part(jsonio.dumps(block | {"content": entry.output}))
-
-
 def output_parts(output: Any) -> Any:
     """A result as a string or a list of content parts; anything else as its JSON text."""
     value = jsonio.value(output)

@@ -15,8 +15,9 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError
 from stenograph.event import Tokens
-from stenograph.interchange import asf_items, facts
+from stenograph.interchange import facts
 from stenograph.interchange.asf_write import COST, ENTRIES, REPLY, read_item
+from stenograph.interchange.run import session_id
 from stenograph.model import (
     Ended,
     Entry,
@@ -58,12 +59,16 @@ class AsfStore(Store):
             folders.sort()
             for name in sorted(files):
                 path = os.path.join(folder, name)
-                if self.holds(path) and not read_header(path).get("spawned_by"):
+                if self.holds(path) and not self.is_inside(path):
                     yield path
 
     def holds(self, path: str) -> bool:
         """Whether a path is a file whose first line names the format."""
         return path.endswith(".jsonl") and MARK in _head(path) and is_header(_first_line(path))
+
+    def is_inside(self, path: str) -> bool:
+        """Whether a file holds a subagent's part; a session that another one started stands for itself."""
+        return is_part(read_header(path))
 
     def files(self, path: str) -> list[str]:
         """The file itself."""
@@ -72,6 +77,12 @@ class AsfStore(Store):
     def summary(self, path: str) -> Summary:
         """From the whole file."""
         return self.load(path).summary
+
+    def session_id(self, path: str) -> str | None:
+        """The agent's own id, None where it told none; the file's in those of other writers."""
+        header = read_header(path)
+        source = header.get("stenograph:source")
+        return _word(source.get("id") if isinstance(source, dict) else header.get("id")) or None
 
     def projection(self) -> type[Projection]:
         """That of no agent; which one is right depends on the session."""
@@ -135,6 +146,7 @@ def read_file(path: str) -> Session:
         report=report,
         source=file,
         sent=lambda request: _sent(file, request),
+        spawned_by=_word(file.header.get("spawned_by")),
     )
 
 
@@ -154,6 +166,16 @@ def is_header(line: bytes) -> bool:
         case {"type": "session", "format": str(name)}:
             return name.encode().startswith(MARK)
     return False
+
+
+def is_part(header: dict[str, Any]) -> bool:
+    """Whether a header is that of a subagent's part of a session: of ours, its id is made of the call's."""
+    if not header.get("spawned_by"):
+        return False
+    match header.get("stenograph:source"):
+        case {"agent": str(agent), "id": str(native)}:
+            return bool(header.get("id") != session_id(agent, native))
+    return True
 
 
 def _head(path: str) -> bytes:
@@ -249,7 +271,7 @@ def _plainly(line: dict[str, Any]) -> Entry:
         case {"type": "item", "item": dict()}:
             entry = read_item(line)
             if isinstance(entry, ToolCalled | ToolReturned):
-                entry.raw = asf_items.block_of(entry)
+                entry.raw = facts.block_of(entry)
             return entry
         case {"type": "custom", "ns": "stenograph", "data": {"entry": str()} as data}:
             return facts.from_json(data)
@@ -307,7 +329,7 @@ def _children(file: File) -> Iterator[tuple[str, str]]:
             (each for each in linked if isinstance(each, str) and name.endswith(f"{each}.jsonl")), None
         )
         header = read_header(path) if found and path != file.path else {}
-        if found and header.get("id") == found and header.get("spawned_by"):
+        if found and header.get("id") == found and is_part(header):
             source = header.get("stenograph:source")
             native = source.get("id") if isinstance(source, dict) else None
             yield _word(native) or found, path

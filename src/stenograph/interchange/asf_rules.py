@@ -231,7 +231,16 @@ class Rules:
         )
         if start is None or path[start].value.get("run_id") != node.value.get("run_id"):
             yield node.line, "run", "no start of this run above it", "error"
-        elif told not in ("error", "interrupted") and told != (found := self._reason(path, start)):
+            return
+        source, shape = path[start].value.get("source"), _source(path, start)
+        if source in ("input", "resume") and source != shape:
+            yield (
+                path[start].line,
+                "run",
+                f"the source is {source}, the segment's shape says {shape}",
+                "error",
+            )
+        if told not in ("error", "interrupted") and told != (found := self._reason(path, start)):
             yield node.line, "run", f"the reason is {told}, the segment's shape says {found}", "error"
 
     def _reason(self, path: list[Node], start: int) -> str:
@@ -260,6 +269,17 @@ class Rules:
         on_path = {node.line for node in path}
         steps = [each for each in self.steps.get(call, ()) if each.line in on_path]
         return str(steps[-1].value.get("verdict", "dispatch")) if steps else ""
+
+
+def _source(path: list[Node], start: int) -> str:
+    """How a run began: by taking up a call that had no output then, or by an input."""
+    pending = _pending(path[:start])
+    for node in path[start + 1 :]:
+        call = node.value.get("call_id") if node.type in ("decision", "dispatch") else None
+        call = node.value["item"].get("call_id") if _is_output(node) else call
+        if call is not None:
+            return "resume" if call in pending else "input"
+    return "input"
 
 
 def _pending(path: list[Node]) -> list[str]:

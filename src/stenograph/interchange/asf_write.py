@@ -35,6 +35,7 @@ from stenograph.model import (
 NS = "stenograph"
 ENTRIES, RECORD, REPLY, COST = (f"{NS}:{name}" for name in ("entries", "record", "reply", "cost_usd"))
 
+_CALL = (ToolCalled, ToolReturned)
 _NOTICED_AS_ITEM = ("block/image", "block/document", "block/file")
 
 
@@ -42,9 +43,16 @@ class SessionWriter:
     """One session file being written; `write` takes its lines behind the header."""
 
     def __init__(
-        self, write: Callable[[bytes], object], notes: Notes, *, agent: str, created_at: str = EPOCH
+        self,
+        write: Callable[[bytes], object],
+        notes: Notes,
+        *,
+        agent: str,
+        created_at: str = EPOCH,
+        calls_from_text: bool = False,
     ) -> None:
         self.agent = agent
+        self._calls_from_text = calls_from_text
         self.notes = notes
         self.log = Log(write)
         self.context = Context(self._put)
@@ -67,6 +75,9 @@ class SessionWriter:
         told: list[dict[str, Any]] = []
         for number, (entries, text) in enumerate(blocks):
             said = facts.said_of(entries)
+            if text is not None and self._calls_from_text and any(isinstance(e, _CALL) for e in entries):
+                self.notes.add("call-from-text", entries[0], text[:60])
+                text = None
             told += [each | {"text": text} if text is not None else each for each in said]
             rest = None
             if record is not None and number == len(blocks) - 1:
@@ -122,8 +133,9 @@ class SessionWriter:
                 for call in self.context.orphans:
                     self.notes.add("stand-in", entry, call)
             case Noticed(kind="child", record={"id": str(child)}):
-                session = session_id(self.agent, child)
-                self._put("link", {"rel": "subsession", "session": session, **extra}, [said])
+                body = {"rel": "subsession", "session": session_id(self.agent, child), **extra}
+                call = entry.record.get("call")
+                self._put("link", body | ({"call_id": self.calls.get(call, call)} if call else {}), [said])
             case Noticed(tree=str(tree)):
                 self._put("env", {f"{self.agent}:tree": tree, **extra}, [said])
             case Prompted() | Said() | Thought() | ToolCalled() | ToolReturned() | Noticed():
@@ -223,6 +235,8 @@ class SessionWriter:
         config = {name: value for name, value in settings.items() if value}
         mark = self._put("custom", {"ns": NS, "data": {"about": "compaction"}, ENTRIES: []})
         body = {"first_kept": mark, "summary": asf_items.message("user", text), "config": config, **extra}
+        if entry.tokens_before is not None:
+            body["tokens_before"] = entry.tokens_before
         self._put("compaction", body, [said])
         self.context.compacted()
 

@@ -79,6 +79,14 @@ class AtifStore(Store):
         """From the whole file."""
         return self.load(path).summary
 
+    def session_id(self, path: str) -> str | None:
+        """The agent's own id, None where it told none; the document's in those of other writers."""
+        session = self.load(path)
+        extra = _dict(session.source.get("extra"))
+        return (
+            _word(_dict(extra["stenograph"]).get("id")) if "stenograph" in extra else session.summary.id
+        ) or None
+
     def projection(self) -> type[Projection]:
         """That of no agent; which one is right depends on the session."""
         return Projection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from stenograph.errors import NotExact, Place
@@ -43,6 +44,11 @@ CODES: dict[str, Code] = {
         Kind.CHANGED,
         "A call or result that the agent keeps as text stays text; its reading stands beside.",
         "",
+    ),
+    "call-from-text": Code(
+        Kind.INVENTED,
+        "A call or result that the agent keeps as text became an item, as was asked; its text stands beside.",
+        "<read_file><path>app.py</path></read_file>",
     ),
     "call-id-changed": Code(
         Kind.CHANGED, "An id that two calls had was made unique; the native one is kept beside.", "toolu_1"
@@ -154,11 +160,14 @@ CODES: dict[str, Code] = {
 
 
 class Notes:
-    """A report being made for one source; `strict` stops at the first loss."""
+    """A report being made for one source, whose files stand in `folder`; `strict` stops at the first loss."""
 
-    def __init__(self, report: Report, source: str | None = None, *, strict: bool = False) -> None:
+    def __init__(
+        self, report: Report, source: str | None = None, *, folder: str = "", strict: bool = False
+    ) -> None:
         self.report = report
         self.source = source
+        self.folder = folder
         self.strict = strict
 
     def take(self, other: Report) -> None:
@@ -171,7 +180,7 @@ class Notes:
         if not self.strict and self.report.again(kind, code):
             return
         place = entry.place if entry else None
-        name = place.file if place and place.file else self.source
+        name = os.path.join(self.folder, place.file) if place and place.file else self.source
         where = Place(name, place.offset if place else None, place.line or None if place else None)
         if self.strict and kind in (Kind.DROPPED, Kind.DAMAGED):
             raise NotExact(f"{code}: {example}" if example else code, where=where)

@@ -61,7 +61,7 @@ def to_json(entry: Entry) -> dict[str, Any]:
         if value is None or value is default:
             continue
         told = value if type(value) in _PLAIN else plain(value)
-        if told is not None:
+        if told is not None or isinstance(entry, Unread):
             found[name] = told
     return found
 
@@ -75,11 +75,25 @@ def from_json(told: dict[str, Any]) -> Entry:
     for name, _ in _FIELDS[kind]:
         if name in told:
             known[name] = _entry_value(kind, name, told[name])
+    if kind is Noticed and "raw" in told:
+        known.setdefault("record", told["raw"])  # which is kept once where both are one
     try:
         made: Entry = kind(**_demanded(kind) | known)
     except TypeError:
         return Unread(raw=jsonio.raw(told))
+    if isinstance(made, ToolCalled | ToolReturned):
+        made.raw = block_of(made)
     return made
+
+
+def block_of(entry: ToolCalled | ToolReturned) -> Part:
+    """The content block that stands for a call or a result whose own was not kept."""
+    if isinstance(entry, ToolCalled):
+        block = {"type": "tool_use", "id": entry.id, "name": entry.tool, "input": entry.input}
+    else:
+        block = {"type": "tool_result", "tool_use_id": entry.id, "content": entry.output}
+        block |= {"is_error": True} if entry.ok is False else {}
+    return Part(jsonio.dumps(block))
 
 
 def said_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -135,6 +149,8 @@ def _noticed(entry: Noticed) -> dict[str, Any]:
         found["record"] = plain(entry.record)
     if entry.tree is not None:
         found["tree"] = entry.tree
+    if entry.tokens_before is not None:
+        found["tokens_before"] = entry.tokens_before
     return found
 
 

@@ -35,7 +35,7 @@ def record_of(group: Sequence[Entry]) -> Any:
         return None
     source = group[0].source
     try:
-        return jsonio.loads(source.data) if source.held is None else source.held
+        return jsonio.loads(bytes(source.data)) if source.held is None else source.held
     except ValueError:
         return None
 
@@ -94,9 +94,11 @@ def _is_whole(entry: Entry) -> bool:
     if entry.source.path:
         return False
     if isinstance(entry, Unread):
-        raw = bytes(entry.raw)
-        return raw == record or raw == jsonio.compact(record)
-    return isinstance(entry, Noticed) and not entry.raw.path and entry.raw.data == record
+        raw, whole = bytes(entry.raw), bytes(record)
+        return raw == whole or raw == jsonio.compact(whole)
+    if not isinstance(entry, Noticed) or entry.raw.path:
+        return False
+    return entry.raw.data is record or entry.raw.data == record
 
 
 def _without(record: Any, path: Sequence[str | int], held: list[Any]) -> Any:

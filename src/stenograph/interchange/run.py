@@ -23,7 +23,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class About(msgspec.Struct, frozen=True, kw_only=True):
     """One session: `id` is the one it gets, `native` its agent's own, `parent` the id of the one above it.
 
-    `created_at` is in the one spelling of times.
+    `spawned_by` is the call of that one which started it, where it is known. `created_at` is in the one
+    spelling of times.
     """
 
     id: str
@@ -36,6 +37,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str = ""
     title: str = ""
     parent: str = ""
+    spawned_by: str = ""
     created_at: str = EPOCH
 
 

@@ -11,13 +11,13 @@ import msgspec
 from stenograph import jsonio
 from stenograph.agents.cline import summary
 from stenograph.agents.cline.drift import check_task
-from stenograph.agents.cline.folders import FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS
+from stenograph.agents.cline.folders import FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS, FILE_UI
 from stenograph.agents.cline.requests import requests
 from stenograph.agents.cline.stream import ClineStream
 from stenograph.agents.cline.taskdir import Task, read_task
 from stenograph.agents.cline.timeline import place_of, timeline, workspace
 from stenograph.document import Array
-from stenograph.errors import Place
+from stenograph.errors import Place, ReadError
 from stenograph.model import Entry, Noticed, Part, Request, Sent, Session, Started, Unread, Where
 from stenograph.notes import Kind, Report
 
@@ -36,6 +36,7 @@ def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
         source=task,
         sent=lambda request: sent(task, request),
         rest=list(_rest(task)),
+        spawned_by=_spawned_by(task),
     )
 
 
@@ -75,8 +76,33 @@ def _rest(task: Task) -> Iterator[Entry]:
             tail = data[array.spans[-1][1] if array.spans else 0 :].decode("utf-8", "replace")
             record = {"error": array.error, "text": tail}
             yield Noticed(kind=f"fault/{array.name}", record=record, place=Where(file=array.name))
+    calls = spawned(task)
     for child in task.history.child_ids if task.history else ():
-        yield Noticed(kind="child", record={"id": child}, place=Where(file=task.history_file))
+        record = {"id": child} | ({"call": calls[child]} if child in calls else {})
+        yield Noticed(kind="child", record=record, place=Where(file=task.history_file))
+
+
+def spawned(task: Task) -> dict[str, str]:
+    """The call that started each subtask, told by order where there are as many calls as subtasks."""
+    children = task.history.child_ids if task.history else []
+    if not children:
+        return {}
+    uses = [use for message in task.api.elements for use in message.tool_uses if use.name == "new_task"]
+    return {child: use.id for child, use in zip(children, uses)} if len(uses) == len(children) else {}
+
+
+def _spawned_by(task: Task) -> str:
+    """The call of the parent task that started this one, empty when that is not to be had."""
+    parent = task.history.parent_task_id if task.history else ""
+    if not parent or not task.dir or os.path.basename(parent) != parent:
+        return ""
+    try:
+        above = read_task(
+            os.path.join(os.path.dirname(os.path.abspath(task.dir)), parent), without=(FILE_UI,)
+        )
+    except ReadError:
+        return ""
+    return spawned(above).get(task.id, "")
 
 
 def _file(name: str, data: bytes) -> Entry:

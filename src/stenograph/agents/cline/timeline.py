@@ -71,6 +71,7 @@ class _Merge:
             message.decode()
             if parent := message.truncation_parent:
                 self.truncated.setdefault(parent, []).append(at)
+        self.sizes = _sizes(task)
         self.left_out: tuple[int, int] | None = None
         self.edits = sorted(enumerate(task.context.elements), key=lambda each: _order(each[1]))
 
@@ -78,7 +79,7 @@ class _Merge:
         """Everything, in order."""
         count = len(self.task.api.elements)
         for at, message in enumerate(self.task.ui.elements):
-            source = Part(message.raw, held=message.decode())
+            source = Part(message.cell, held=message.decode())
             index = message.history_index
             reach = self._reach(message, index)
             if reach > self.next_message:
@@ -113,11 +114,13 @@ class _Merge:
             place = place_of(self.task.api, at, message)
             for entry in self.turns.read(message, at):
                 entry.place = place
+                if at in self.sizes and isinstance(entry, Noticed):
+                    entry.tokens_before = self.sizes[at]
                 yield entry
             gone = self.truncated.get(message.truncation_id) if message.is_truncation_marker else None
             if gone:
                 told = {"file": self.task.api.name, "messages": gone}
-                yield Noticed(kind="left_out", record=told, place=place, source=Part(message.raw))
+                yield Noticed(kind="left_out", record=told, place=place, source=Part(message.cell))
 
     def _edits(self, until: UIMessage | None) -> Iterator[Entry]:
         """The context edits that were made before a UI message, or all that are left."""
@@ -134,6 +137,26 @@ class _Merge:
             self.left_out = told
             record = {"file": self.task.api.name, "start": told[0], "end": told[1]}
             yield Noticed(kind="left_out", record=record, place=place, source=source)
+
+
+def _sizes(task: Task) -> dict[int, int]:
+    """How large the context was before each summary, by its index; told by the chat view.
+
+    What the view shows names the summary's id, or else there is one for each summary.
+    """
+    summaries = [at for at, message in enumerate(task.api.elements) if message.is_summary]
+    told = [each.context_condense for each in task.ui.elements] if summaries else []
+    shown = [each for each in told if isinstance(each, dict)]
+    named = {each["condenseId"]: each for each in shown if isinstance(each.get("condenseId"), str)}
+    found: dict[int, int] = {}
+    for number, at in enumerate(summaries):
+        one = named.get(task.api.elements[at].condense_id)
+        if one is None and len(shown) == len(summaries):
+            one = shown[number]
+        size = to_int(one.get("prevContextTokens")) if one else None
+        if size:
+            found[at] = size[0]
+    return found
 
 
 def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextUpdate) -> Where:
@@ -196,7 +219,7 @@ def model(task: Task) -> str:
 
 def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -> Iterable[Entry]:
     if message.error:
-        return (Unread(raw=msgspec.Raw(source.data)),)
+        return (Unread(raw=msgspec.Raw(message.raw)),)
     kind = message.kind
     if kind in USAGE and message.usage:
         return _request(message)

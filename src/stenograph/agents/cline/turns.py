@@ -15,6 +15,7 @@ import msgspec
 
 from stenograph.agents.cline.types import Message
 from stenograph.agents.cline.xml import XMLToolCall, split
+from stenograph.document import Bytes
 from stenograph.fields import word
 from stenograph.model import (
     NO_PART,
@@ -45,12 +46,12 @@ class Turns:
 
     def __init__(self) -> None:
         self._open: list[tuple[str, str]] = []  # (tool, id), emptied by each new answer of the model
-        self._raw = b""  # the bytes of the message being read
+        self._raw: Bytes = b""  # the bytes of the message being read
         self._held: dict[str, Any] = {}  # and what they say
 
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         """The entries of the message at an index, without their places."""
-        self._raw = message.raw
+        self._raw = message.cell
         self._held = message.decode()
         whole = self._part()
         for entry in self._meaning(message, at):
@@ -64,7 +65,7 @@ class Turns:
     def _meaning(self, message: Message, at: int) -> Iterable[Entry]:
         role = message.role
         if message.error:
-            return (Unread(raw=msgspec.Raw(self._raw)),)
+            return (Unread(raw=msgspec.Raw(message.raw)),)
         if message.is_summary or message.is_truncation_marker:
             kind = "summary" if message.is_summary else "truncation"
             return (Noticed(kind=kind, record=message.get("content"), raw=self._part()),)
@@ -75,7 +76,7 @@ class Turns:
             return self._answer(message, at)
         if role == "user":
             return self._words(message.get("content"))
-        return (Unread(raw=msgspec.Raw(self._raw)),)
+        return (Unread(raw=msgspec.Raw(message.raw)),)
 
     def _answer(self, message: Message, at: int) -> Iterator[Entry]:
         self._open = []
