@@ -114,6 +114,8 @@ class Whole:
 
     def take(self, chunk: Chunk) -> Chunk:
         """The chunk with what was held before it, less the character that it cuts."""
+        if not self._held and chunk.data.endswith(b"\n"):
+            return chunk
         data = self._held.pop(chunk.channel, b"") + chunk.data
         cut = _cut(data)
         if cut:

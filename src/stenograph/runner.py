@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
@@ -112,7 +113,8 @@ class Run:
         self._stdin = stdin
         self._watch = watch
         self._now = now
-        self._process = Process(limits, now=now)
+        self._process = Process(limits, hear=self._heard, now=now)
+        self._waiting: deque[Event] = deque()  # for whoever iterates
         self._whole = record.Whole()
         self._tally = Tally()
         self._recorder: Recorder | None = None
@@ -151,12 +153,14 @@ class Run:
             command = (self.outcome.program, *self.command[1:])
             await self._process.start(command, cwd=self.outcome.cwd, env=self._env, stdin=self._stdin)
             try:
-                async with contextlib.aclosing(self._process.chunks()) as chunks:
-                    async for chunk in chunks:
-                        for event in self._take(self._whole.take(chunk)):
-                            yield event
+                while await self._process.news():
+                    while self._waiting:
+                        yield self._waiting.popleft()
             finally:
-                last = self._end()
+                try:
+                    await self._process.close()
+                finally:
+                    last = self._end()
             for event in last:
                 yield event
             if self._process.code is None:
@@ -177,6 +181,11 @@ class Run:
             if self._recorder:
                 with contextlib.closing(self._recorder) as recorder:
                     recorder.sum_up(self.outcome)
+
+    def _heard(self, chunk: Chunk) -> int:
+        events = self._take(self._whole.take(chunk))
+        self._waiting.extend(events)
+        return len(events)
 
     def _take(self, chunk: Chunk) -> list[Event]:
         """Keep what came, then what it means."""
@@ -203,7 +212,7 @@ class Run:
     def _counted(self, events: list[Event]) -> list[Event]:
         for event in events:
             self._tally.event(event)
-        if self._recorder:
+        if self._recorder and events:
             self._recorder.gave(events)
         return events
 
