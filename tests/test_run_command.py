@@ -140,6 +140,65 @@ def test_killed_steno_leaves_a_readable_record(agent: Path) -> None:
     assert lines(list(replay("kept"))).startswith(events)
 
 
+@pytest.fixture
+def killed(agent: Path) -> Path:
+    """The record of a run whose steno was killed while a call was open."""
+    put(agent, "calls")
+    running = start("run", "--out", "kept", "claude")
+    wait_for(lambda: b"not json" in running.stdout.readline())
+    running.kill()
+    running.communicate(timeout=20)
+    os.kill(json.loads(json.loads(heard(Path("kept")).splitlines()[0])["text"])["pid"], signal.SIGKILL)
+    return Path("kept")
+
+
+def test_killed_run_replays_to_what_was_recorded(killed: Path) -> None:
+    kept = (killed / "events.jsonl").read_bytes()
+    assert kept.count(b"\n") == 1
+    made = replay(killed)
+    assert lines(list(made)) == kept
+    assert made.is_cut
+    assert [(event.command, event.is_success) for event in made.held] == [("make", None)]
+    checked = steno("replay", "--check", "kept")
+    assert (checked.returncode, checked.stdout) == (0, "kept/events.jsonl: the same 1 event, cut off\n")
+    again = steno("replay", "kept")
+    assert (killed / "events.jsonl").read_bytes() == kept
+    assert again.stderr == ("steno: kept: the record was cut off; --rest adds 1 event of what was open\n")
+
+
+def test_rest_of_a_killed_run(killed: Path) -> None:
+    done = steno("replay", "--rest", "--out", "-", "kept")
+    assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["warning", "command"]
+    assert done.stderr == "steno: kept: the record was cut off\n"
+
+
+def test_events_that_a_killed_run_did_not_write(killed: Path) -> None:
+    path = killed / "events.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    done = steno("replay", "--check", "kept")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "kept/events.jsonl: the same 0 events, cut off; 1 more not written\n"
+    path.write_bytes(b'{"type":"error"}\n')
+    assert steno("replay", "--check", "kept").returncode == 1
+
+
+def test_usage_of_a_killed_run(killed: Path) -> None:
+    assert json.loads((killed / "run.json").read_bytes())["usage"] is None
+    (row,) = json.loads(steno("usage", "--json", "kept").stdout)["rows"]
+    assert (row["session"], row["model"], row["gaps"]) == ("s1", "claude-opus-4-8", ["no-end"])
+    assert (row["tokens"]["uncachedInput"], row["tokens"]["cachedInput"]) == (100, 40)
+
+
+@pytest.mark.parametrize("name", ["run.json", "raw.jsonl", "events.jsonl"])
+def test_record_files_that_are_pipes(agent: Path, name: str) -> None:
+    put(agent, "fails")
+    steno("run", "--out", "kept", "claude")
+    Path("kept", name).unlink()
+    os.mkfifo(Path("kept", name))
+    done = steno("replay", "--check", "kept")
+    assert (done.returncode, done.stderr) == (1, f"steno: cannot read kept/{name}: it is no file\n")
+
+
 def test_closed_output_ends_the_agent_quietly(agent: Path) -> None:
     put(agent, "ticks")
     running = start("run", "--out", "kept", "claude")
@@ -183,7 +242,10 @@ def test_replay_check(agent: Path) -> None:
     assert steno("replay", "--check", "kept").returncode == 1
     path.write_bytes(whole[:-1])
     changed = steno("replay", "--check", "kept")
-    assert (changed.returncode, changed.stderr) == (1, "kept/events.jsonl: line 4 is another one now\n")
+    assert (changed.returncode, changed.stderr) == (
+        1,
+        "steno: kept/events.jsonl: line 4 is another one now\n",
+    )
 
 
 def test_replay_in_another_profile_needs_another_file(agent: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -222,9 +223,8 @@ def read_outcome(folder: Path) -> Outcome:
     """The `run.json` of a recorded run; raises ReadError when it is not there or is no such thing."""
     path = folder / RUN
     try:
-        return _outcome.decode(path.read_bytes())
-    except OSError as error:
-        raise ReadError(f"cannot read {path}: {error.strerror}") from error
+        with opened(path) as file:
+            return _outcome.decode(file.read())
     except ValueError as error:
         raise ReadError(f"this is no run's record: {error}", where=Place(str(path))) from error
 
@@ -235,11 +235,20 @@ def read_raw(folder: Path) -> Iterator[Chunk | End]:
     A last line that was cut while it was written is left out; raises ReadError for any other odd line.
     """
     path = folder / RAW
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith(b"\n"):
+                yield _read(line, Place(str(path), line=number))
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file of a record, to be read; raises ReadError where it cannot be, or is none, such as a pipe."""
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.endswith(b"\n"):
-                    yield _read(line, Place(str(path), line=number))
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ReadError(f"cannot read {path}: it is no file")
+            yield file
     except OSError as error:
         raise ReadError(f"cannot read {path}: {error.strerror}") from error
 

@@ -296,23 +296,39 @@ class Reading:
         return [*events, fault]
 
 
+class Replay:
+    """The events of a recorded run once more: iterate over it, then look at `is_cut` and `held`.
+
+    The record of a run whose steno was killed has no end. Its events are then those of what came, as they
+    were recorded; `held` are those that the end would have added: calls without an answer, unfinished text.
+    """
+
+    def __init__(self, folder: Path, outcome: Outcome) -> None:
+        self._folder = folder
+        self._outcome = outcome
+        self.is_cut = False
+        self.held: tuple[Event, ...] = ()
+
+    def __iter__(self) -> Iterator[Event]:
+        reading = Reading(self._outcome)
+        for piece in record.read_raw(self._folder):
+            if isinstance(piece, End):
+                yield from reading.close(piece)
+                return
+            yield from reading.feed(piece)
+        self.is_cut = True
+        self.held = tuple(reading.close(None))
+
+
 def replay(
     folder: str | os.PathLike[str], *, profile: Profile | None = None, detail: bool | None = None
-) -> Iterator[Event]:
-    """The events of a recorded run once more, from what came and when; the same bytes when encoded.
+) -> Replay:
+    """The events of a recorded run, from what came and when; the same bytes when encoded.
 
-    `profile` and `detail` take the place of the recorded ones. Of a record that was cut off the events go on
-    behind the recorded ones. Raises ReadError when the folder holds no run.
+    `profile` and `detail` take the place of the recorded ones. Raises ReadError when the folder holds no run.
     """
     path = Path(folder)
     outcome = record.read_outcome(path)
     outcome.profile = profile or outcome.profile
     outcome.detail = outcome.detail if detail is None else detail
-    reading = Reading(outcome)
-    end: End | None = None
-    for piece in record.read_raw(path):
-        if isinstance(piece, End):
-            end = piece
-            break
-        yield from reading.feed(piece)
-    yield from reading.close(end)
+    return Replay(path, outcome)
