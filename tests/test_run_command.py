@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -274,3 +275,57 @@ def test_replay_to_the_name_of_standard_output(agent: Path) -> None:
     put(agent, "fails")
     events = steno("run", "--out", "kept", "--json", "claude").stdout
     assert steno("replay", "--out", "/dev/stdout", "kept").stdout.startswith(events)
+
+
+def test_arguments_that_are_no_text(agent: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/no\xfftext"
+    os.mkdir(folder)
+    word = os.fsdecode(b"arg\xff")
+    run = ["run", "--out", "kept", "--cwd", os.fsdecode(folder), "generic", "/bin/echo", word]
+    assert json.loads(steno(*run).stdout)["raw"] == "arg\ufffd"
+    kept = json.loads(Path("kept/run.json").read_bytes())
+    assert (kept["arguments"], kept["cwd"]) == (["arg\\udcff"], f"{tmp_path}/no\\udcfftext")
+    assert steno("replay", "--check", "kept").returncode == 0
+    command = steno("run", "--dry-run", "generic", "/bin/echo", word, text=False).stdout
+    assert command == b"/bin/echo 'arg\xff'\n"
+
+
+def test_folder_that_is_gone(agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    done = steno("run", "generic", "/bin/echo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "steno: the folder that we are in is not there any more\n"
+
+
+@pytest.mark.parametrize("name", ["run.json", "raw.jsonl", "events.jsonl"])
+def test_no_file_is_written_over(agent: Path, name: str) -> None:
+    Path("kept").mkdir()
+    Path("kept", name).write_text("mine")
+    done = steno("run", "--out", "kept", "generic", "/bin/echo", "hi")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "holds a recorded run already" in done.stderr
+    assert [path.name for path in Path("kept").iterdir()] == [name]
+    assert Path("kept", name).read_text() == "mine"
+
+
+def test_record_into_what_is_no_folder(agent: Path) -> None:
+    assert steno("run", "--out", "/dev/full", "generic", "/bin/echo").stderr == (
+        "steno: /dev/full is no folder; name another folder\n"
+    )
+
+
+def test_line_that_memory_does_not_hold(agent: Path) -> None:
+    endless = "head -c 200000000 /dev/zero | tr '\\0' x; echo"
+    done = steno(
+        *("run", "generic", "/bin/sh", "-c", endless),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000)),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "steno: out of memory\n")
+
+
+def test_live_view_where_there_is_no_terminal(agent: Path) -> None:
+    done = steno("run", "--live", "generic", "/bin/echo", "hi")
+    assert done.stdout.splitlines()[-1].split() == ["now", "ended", "with", "0"]
+    assert done.stdout.endswith("\n")

@@ -139,6 +139,8 @@ class Recorder:
         self._files: list[int] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if any(os.path.lexists(folder / name) for name in (RAW, EVENTS, RUN)):
+                raise FileExistsError
             self._raw, self._events = self._open(RAW), self._open(EVENTS)
             self.sum_up(outcome)
         except OSError as error:
@@ -299,8 +301,9 @@ def _cut(data: bytes) -> int:
 
 
 def _unwritable(folder: Path, error: OSError) -> WriteError:
-    if isinstance(error, FileExistsError) and folder.is_dir():
-        return WriteError(f"{folder} holds a recorded run already; name another folder")
+    if isinstance(error, FileExistsError):
+        why = "holds a recorded run already" if folder.is_dir() else "is no folder"
+        return WriteError(f"{folder} {why}; name another folder")
     return WriteError(f"cannot record into {folder}: {error.strerror}")
 
 

@@ -65,12 +65,24 @@ def run(
         limits=Limits(timeout, idle_timeout, grace),
         profile=profile,
         detail=detail,
-        cwd=os.path.abspath(cwd or os.getcwd()),
+        cwd=_folder(cwd),
         env=env,
         stdin=stdin,
         watch=watch,
         now=now,
     )
+
+
+def _folder(cwd: str | os.PathLike[str] | None) -> str:
+    try:
+        return os.path.abspath(cwd or os.getcwd())
+    except FileNotFoundError:
+        raise RunError("the folder that we are in is not there any more") from None
+
+
+def _text(name: str) -> str:
+    """What may stand for bytes that are no text, as text: such a byte reads `\\udcff`."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 class Run:
@@ -100,13 +112,15 @@ class Run:
             format=how.format,
             profile=profile,
             detail=detail,
-            program=program,
+            program=_text(program),
             version=launches.installed_version(program),
-            arguments=list(command[1:]),
-            cwd=cwd,
+            arguments=[_text(word) for word in command[1:]],
+            cwd=_text(cwd),
             started=now(),
         )
         self._how = how
+        self._program = program
+        self._cwd = cwd
         self._out = out
         self._limits = limits
         self._env = env
@@ -150,8 +164,8 @@ class Run:
             raise UsageError("a run can be iterated over once; make another one")
         self._begun = True
         with self._kept():
-            command = (self.outcome.program, *self.command[1:])
-            await self._process.start(command, cwd=self.outcome.cwd, env=self._env, stdin=self._stdin)
+            command = (self._program, *self.command[1:])
+            await self._process.start(command, cwd=self._cwd, env=self._env, stdin=self._stdin)
             try:
                 while await self._process.news():
                     while self._waiting:
