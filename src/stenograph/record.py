@@ -153,7 +153,7 @@ class Recorder:
 
     def gave(self, events: Iterable[Event]) -> None:
         """Keep what it meant."""
-        self._write(self._events, b"".join(encode(event) + b"\n" for event in events))
+        self._write(self._events, b"\n".join([*map(encode, events), b""]))
 
     def ended(self, end: End) -> None:
         """Keep how the run ended."""
@@ -255,12 +255,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise ReadError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _lines(chunk: Chunk) -> Iterator[bytes]:
+def _lines(chunk: Chunk) -> list[bytes]:
     *whole, last = chunk.data.split(b"\n")
-    for line in whole:
-        yield _line(chunk, line + b"\n")
-    if last:
-        yield _line(chunk, last)
+    if len(whole) == 1 and not last:
+        return [_line(chunk, chunk.data)]
+    return [_line(chunk, line + b"\n") for line in whole] + ([_line(chunk, last)] if last else [])
 
 
 def _line(chunk: Chunk, data: bytes) -> bytes:

@@ -198,16 +198,17 @@ class Run:
 
     def _heard(self, chunk: Chunk) -> int:
         events = self._take(self._whole.take(chunk))
-        self._waiting.extend(events)
+        self._waiting += events
         return len(events)
 
     def _take(self, chunk: Chunk) -> list[Event]:
         """Keep what came, then what it means."""
         if self._recorder and chunk.data:
             self._recorder.heard(chunk)
-        told = self.outcome.session_id
-        events = self._counted(self._reading.feed(chunk))
-        if told is None and self._reading.parser.session_id is not None:
+        events = self._reading.feed(chunk)
+        if events:
+            self._count(events)
+        if self.outcome.session_id is None and self._reading.parser.session_id is not None:
             self.outcome.session_id = self._reading.parser.session_id
             if self._recorder:
                 self._recorder.sum_up(self.outcome)
@@ -219,16 +220,16 @@ class Run:
         end = self._ending(at)
         if self._recorder:
             self._recorder.ended(end)
-        events += self._counted(self._reading.close(end))
+        last = self._reading.close(end)
+        self._count(last)
         self._conclude(end)
-        return events
+        return events + last
 
-    def _counted(self, events: list[Event]) -> list[Event]:
+    def _count(self, events: list[Event]) -> None:
         for event in events:
             self._tally.event(event)
-        if self._recorder and events:
+        if self._recorder:
             self._recorder.gave(events)
-        return events
 
     def _entry(self, entry: Entry) -> None:
         self._tally.entry(entry)
@@ -257,7 +258,7 @@ class Run:
         outcome.complete = tally.ended if self._how.ends else None
         outcome.final_text = tally.text
         outcome.spent(self.usage)
-        outcome.tools, outcome.events = dict(tally.tools), dict(tally.events)
+        outcome.tools, outcome.events = dict(tally.tools), tally.events
         self._note()
         outcome.report = self.report.to_json()
 
