@@ -23,7 +23,8 @@ from stenograph.parser import EventParser
 from stenograph.runner import run
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "claude"
-RATE = 100  # lines a second of the paced agent: a model that streams its answer
+RATES = 100, 200  # lines a second of the paced agent: a model that streams its answer, and a quick one
+ROUNDS = 3
 
 BULK = """
 import os, sys
@@ -114,13 +115,13 @@ def bulk(megabytes: int, folder: Path) -> None:
         print(f"  {name:13} {cost.cpu:6.2f} s CPU  {size / cost.wall:6.1f} MB/s{each}")
 
 
-def paced(seconds: float, folder: Path) -> None:
-    launch = agent(PACED, str(seconds), str(RATE), form="generic")
-    base = cat(launch)
-    print(f"paced: {RATE} lines a second for {seconds:g} s")
+def paced(seconds: float, rate: int, folder: Path) -> None:
+    launch = agent(PACED, str(seconds), str(rate), form="generic")
+    base = least(lambda _: cat(launch))
+    print(f"paced: {rate} lines a second for {seconds:g} s, the least CPU of {ROUNDS}")
     print(f"  {'cat':13} {base.cpu / base.wall:7.2%} CPU")
-    for name, out in (("run", None), ("run --out", folder / "paced")):
-        cost = asyncio.run(through(launch, out))
+    for name, kept in (("run", None), ("run --out", folder / f"paced-{rate}")):
+        cost = least(lambda at, kept=kept: asyncio.run(through(launch, kept and kept / str(at))))
         middle, late = cost.delays[len(cost.delays) // 2], cost.delays[int(len(cost.delays) * 0.99)]
         print(
             f"  {name:13} {cost.cpu / cost.wall:7.2%} CPU, {cost.cpu / cost.wall - base.cpu / base.wall:.2%}"
@@ -128,12 +129,17 @@ def paced(seconds: float, folder: Path) -> None:
         )
 
 
+def least(measure: Callable[[int], Cost]) -> Cost:
+    return min(map(measure, range(ROUNDS)), key=lambda cost: cost.cpu)
+
+
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
     with tempfile.TemporaryDirectory() as name:
         bulk(megabytes, Path(name))
-        paced(seconds, Path(name))
+        for rate in RATES:
+            paced(seconds, rate, Path(name))
 
 
 if __name__ == "__main__":

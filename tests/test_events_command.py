@@ -271,6 +271,20 @@ def test_termination_gives_what_was_held():
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize("piped", [True, False])
+def test_termination_tells_the_report(tmp_path, piped):
+    os.mkfifo(tmp_path / "live")
+    path = "-" if piped else tmp_path / "live"
+    with started("events", "--from", "claude", "--report", "json", path) as process:
+        with process.stdin if piped else (tmp_path / "live").open("wb", buffering=0) as live:
+            live.write(unknown(1) + b"text\n" + HELD)
+            line_of(process)
+            process.terminate()
+            assert process.wait(timeout=10) == 143
+        assert json.loads(process.stdout.read().splitlines()[-1])["message"] == "held"
+        assert [note["code"] for note in json.loads(process.stderr.read())] == ["unknown-record", "text-line"]
+
+
 def test_names_that_are_no_text_are_told(tmp_path):
     done = steno("events", "--report", "json", os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b[31m"))
     assert (done.code, done.out) == (1, b"")

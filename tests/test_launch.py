@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from recordings import NOON, recordings
 from stenograph import launch
 from stenograph.errors import RunError
+from stenograph.parser import EventParser
+from stenograph.tally import Tally
 
 COMMANDS = {
     "claude": ["claude", "-p", "--output-format", "stream-json", "--verbose", "--model", "m", "--", "-do it"],
@@ -15,7 +18,7 @@ COMMANDS = {
     "codex": ["codex", "exec", "--json", "--model", "m", "--", "-do it"],
     "gemini": ["gemini", "--output-format", "stream-json", "--model", "m", "--prompt=-do it"],
     "generic": ["--model", "m", "-do it"],
-    "goose": ["goose", "run", "--output-format", "stream-json", "--model", "m", "--text=-do it"],
+    "goose": ["goose", "run", "--quiet", "--output-format", "stream-json", "--model", "m", "--text=-do it"],
     "kilo": ["kilo", "run", "--format", "json", "--model", "m", "--", "-do it"],
     "opencode": ["opencode", "run", "--format", "json", "--model", "m", "--", "-do it"],
     "pi": ["pi", "--mode", "json", "--print", "--model", "m", " -do it"],
@@ -26,6 +29,34 @@ COMMANDS = {
 @pytest.mark.parametrize("agent", launch.LAUNCHES)
 def test_command(agent: str) -> None:
     assert launch.command(launch.launch(agent), ["--model", "m"], prompt="-do it") == COMMANDS[agent]
+
+
+QUIET = {
+    "claude": {"claude-1.0/sigint_bash"},
+    "cline": {
+        "cline/hub_abort_sigint",
+        "cline-2.18/legacy_completion",
+        "cline-2.18/legacy_native_tools",
+        "cline-2.18/legacy_read",
+        "cline-2.18/legacy_search_list",
+    },
+    "codex": {"codex-0.77/sigint", "codex-older/msg"},
+    "gemini": {"gemini/sigint"},
+}
+"""Runs that exited with 0 without a record of their end: interrupted ones, and formats that had none."""
+
+
+@pytest.mark.parametrize("agent", [name for name, how in launch.LAUNCHES.items() if how.ends])
+def test_what_exits_with_0_has_said_that_it_is_done(agent: str) -> None:
+    """Else `steno run` would complain of every run."""
+    quiet, count = set(), 0
+    for recording in recordings():
+        if recording.format.removesuffix("-stream") == agent and recording.exit_code == 0:
+            tally, count = Tally(), count + 1
+            EventParser(recording.format, now=lambda: NOON, watch=tally.entry).feed(recording.stdout)
+            quiet |= set() if tally.ended else {recording.name.rpartition("/")[0]}
+    assert count
+    assert quiet == QUIET.get(agent, set())
 
 
 def test_the_documentation_shows_these_commands() -> None:
@@ -54,6 +85,7 @@ def test_one_word_is_no_subcommand_of_cline() -> None:
 def test_a_flag_given_by_the_caller_is_not_given_twice() -> None:
     given = ["--output-format", "stream-json", "--include-partial-messages"]
     assert launch.command(launch.launch("claude"), given) == ["claude", "-p", "--verbose", *given]
+    assert launch.command(launch.launch("goose"), ["-q"])[:3] == ["goose", "run", "--output-format"]
     joined = ["--output-format=stream-json"]
     assert launch.command(launch.launch("qwen"), joined) == ["qwen", *joined]
 

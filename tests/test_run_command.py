@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -140,6 +141,65 @@ def test_killed_steno_leaves_a_readable_record(agent: Path) -> None:
     assert lines(list(replay("kept"))).startswith(events)
 
 
+@pytest.fixture
+def killed(agent: Path) -> Path:
+    """The record of a run whose steno was killed while a call was open."""
+    put(agent, "calls")
+    running = start("run", "--out", "kept", "claude")
+    wait_for(lambda: b"not json" in running.stdout.readline())
+    running.kill()
+    running.communicate(timeout=20)
+    os.kill(json.loads(json.loads(heard(Path("kept")).splitlines()[0])["text"])["pid"], signal.SIGKILL)
+    return Path("kept")
+
+
+def test_killed_run_replays_to_what_was_recorded(killed: Path) -> None:
+    kept = (killed / "events.jsonl").read_bytes()
+    assert kept.count(b"\n") == 1
+    made = replay(killed)
+    assert lines(list(made)) == kept
+    assert made.is_cut
+    assert [(event.command, event.is_success) for event in made.held] == [("make", None)]
+    checked = steno("replay", "--check", "kept")
+    assert (checked.returncode, checked.stdout) == (0, "kept/events.jsonl: the same 1 event, cut off\n")
+    again = steno("replay", "kept")
+    assert (killed / "events.jsonl").read_bytes() == kept
+    assert again.stderr == ("steno: kept: the record was cut off; --rest adds 1 event of what was open\n")
+
+
+def test_rest_of_a_killed_run(killed: Path) -> None:
+    done = steno("replay", "--rest", "--out", "-", "kept")
+    assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["warning", "command"]
+    assert done.stderr == "steno: kept: the record was cut off\n"
+
+
+def test_events_that_a_killed_run_did_not_write(killed: Path) -> None:
+    path = killed / "events.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    done = steno("replay", "--check", "kept")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "kept/events.jsonl: the same 0 events, cut off; 1 more not written\n"
+    path.write_bytes(b'{"type":"error"}\n')
+    assert steno("replay", "--check", "kept").returncode == 1
+
+
+def test_usage_of_a_killed_run(killed: Path) -> None:
+    assert json.loads((killed / "run.json").read_bytes())["usage"] is None
+    (row,) = json.loads(steno("usage", "--json", "kept").stdout)["rows"]
+    assert (row["session"], row["model"], row["gaps"]) == ("s1", "claude-opus-4-8", ["no-end"])
+    assert (row["tokens"]["uncachedInput"], row["tokens"]["cachedInput"]) == (100, 40)
+
+
+@pytest.mark.parametrize("name", ["run.json", "raw.jsonl", "events.jsonl"])
+def test_record_files_that_are_pipes(agent: Path, name: str) -> None:
+    put(agent, "fails")
+    steno("run", "--out", "kept", "claude")
+    Path("kept", name).unlink()
+    os.mkfifo(Path("kept", name))
+    done = steno("replay", "--check", "kept")
+    assert (done.returncode, done.stderr) == (1, f"steno: cannot read kept/{name}: it is no file\n")
+
+
 def test_closed_output_ends_the_agent_quietly(agent: Path) -> None:
     put(agent, "ticks")
     running = start("run", "--out", "kept", "claude")
@@ -183,7 +243,10 @@ def test_replay_check(agent: Path) -> None:
     assert steno("replay", "--check", "kept").returncode == 1
     path.write_bytes(whole[:-1])
     changed = steno("replay", "--check", "kept")
-    assert (changed.returncode, changed.stderr) == (1, "kept/events.jsonl: line 4 is another one now\n")
+    assert (changed.returncode, changed.stderr) == (
+        1,
+        "steno: kept/events.jsonl: line 4 is another one now\n",
+    )
 
 
 def test_replay_in_another_profile_needs_another_file(agent: Path) -> None:
@@ -212,3 +275,57 @@ def test_replay_to_the_name_of_standard_output(agent: Path) -> None:
     put(agent, "fails")
     events = steno("run", "--out", "kept", "--json", "claude").stdout
     assert steno("replay", "--out", "/dev/stdout", "kept").stdout.startswith(events)
+
+
+def test_arguments_that_are_no_text(agent: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/no\xfftext"
+    os.mkdir(folder)
+    word = os.fsdecode(b"arg\xff")
+    run = ["run", "--out", "kept", "--cwd", os.fsdecode(folder), "generic", "/bin/echo", word]
+    assert json.loads(steno(*run).stdout)["raw"] == "arg\ufffd"
+    kept = json.loads(Path("kept/run.json").read_bytes())
+    assert (kept["arguments"], kept["cwd"]) == (["arg\\udcff"], f"{tmp_path}/no\\udcfftext")
+    assert steno("replay", "--check", "kept").returncode == 0
+    command = steno("run", "--dry-run", "generic", "/bin/echo", word, text=False).stdout
+    assert command == b"/bin/echo 'arg\xff'\n"
+
+
+def test_folder_that_is_gone(agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    done = steno("run", "generic", "/bin/echo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "steno: the folder that we are in is not there any more\n"
+
+
+@pytest.mark.parametrize("name", ["run.json", "raw.jsonl", "events.jsonl"])
+def test_no_file_is_written_over(agent: Path, name: str) -> None:
+    Path("kept").mkdir()
+    Path("kept", name).write_text("mine")
+    done = steno("run", "--out", "kept", "generic", "/bin/echo", "hi")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "holds a recorded run already" in done.stderr
+    assert [path.name for path in Path("kept").iterdir()] == [name]
+    assert Path("kept", name).read_text() == "mine"
+
+
+def test_record_into_what_is_no_folder(agent: Path) -> None:
+    assert steno("run", "--out", "/dev/full", "generic", "/bin/echo").stderr == (
+        "steno: /dev/full is no folder; name another folder\n"
+    )
+
+
+def test_line_that_memory_does_not_hold(agent: Path) -> None:
+    endless = "head -c 200000000 /dev/zero | tr '\\0' x; echo"
+    done = steno(
+        *("run", "generic", "/bin/sh", "-c", endless),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000)),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "steno: out of memory\n")
+
+
+def test_live_view_where_there_is_no_terminal(agent: Path) -> None:
+    done = steno("run", "--live", "generic", "/bin/echo", "hi")
+    assert done.stdout.splitlines()[-1].split() == ["now", "ended", "with", "0"]
+    assert done.stdout.endswith("\n")

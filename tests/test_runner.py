@@ -332,3 +332,28 @@ def test_full_disk_ends_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_agents_are_there() -> None:
     assert all(os.access(path, os.X_OK) for path in AGENTS.iterdir())
+
+
+def test_what_nobody_takes_is_not_read(tmp_path: Path) -> None:
+    """Lines of two bytes become events a hundred times as large, so it is these that are bounded."""
+
+    async def stop_at_first() -> int:
+        made = run(fake("repeats", "generic"), arguments=["1", "400000"], out=tmp_path / "run", grace=0.1)
+        async with contextlib.aclosing(made.events()) as events:
+            async for _ in events:
+                await asyncio.sleep(0.3)
+                return (tmp_path / "run" / "raw.jsonl").read_bytes().count(b"\n")
+        return 0
+
+    assert 1 <= asyncio.run(stop_at_first()) < 80_000
+
+
+def test_a_fault_of_the_watch_ends_the_agent(tmp_path: Path) -> None:
+    def watch(_: object) -> None:
+        raise ZeroDivisionError
+
+    made = run(fake("ticks"), out=tmp_path / "run", watch=watch)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(collect(made))
+    assert made.outcome.stopped == "abandoned"
+    assert is_childless()

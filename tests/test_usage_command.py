@@ -3,10 +3,11 @@
 import gzip
 import json
 import shutil
+import signal
 
 import pytest
 
-from command import CLINE, DATA, PLAIN, Done, steno
+from command import CLINE, DATA, PLAIN, Done, started, steno
 from stenograph.cli import ledger
 from stenograph.meter import Counts, Row
 
@@ -177,3 +178,29 @@ def test_a_task_that_prints_no_usage_has_it_in_its_store():
 def test_events_are_no_stream(tmp_path):
     shutil.copy(DATA / "claude" / "api_401" / "api_401.standard.jsonl", tmp_path / "events.jsonl")
     assert steno("usage", tmp_path).code == 1
+
+
+MORE_THAN_A_PIPE_HOLDS = b'{"type":"keep_alive"}\n' * 20_000
+
+
+def test_an_interrupt_waits_for_the_last_words():
+    """The agent in front of the pipe gets it too, and what it took is in what it says then."""
+    *most, last = PLAIN.read_bytes().splitlines(keepends=True)
+    with started("usage", "--tz", "UTC", "--from", "claude") as process:
+        process.stdin.write(b"".join(most) + MORE_THAN_A_PIPE_HOLDS)
+        process.send_signal(signal.SIGINT)
+        process.stdin.write(last)
+        process.stdin.close()
+        out, err = process.stdout.read(), process.stderr.read()
+        assert (process.wait(timeout=10), err) == (130, b"")
+    assert out.decode().splitlines() == table(PLAIN)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_was_counted_when_a_signal_came_is_told_and_marked(number, code):
+    with started("usage", "--tz", "UTC", "--from", "claude") as process:
+        process.stdin.write(PLAIN.read_bytes() + MORE_THAN_A_PIPE_HOLDS)
+        process.send_signal(number)
+        assert process.wait(timeout=10) == code
+        assert process.stderr.read() == b"steno: standard input: was not read to its end\n"
+        assert process.stdout.read().decode().splitlines()[2].split()[:3] == ["total", "1", "1,500"]

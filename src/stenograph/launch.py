@@ -37,8 +37,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     def arguments(self, given: Sequence[str], prompt: str | None) -> list[str]:
         """Everything behind the program's name: our flags, the caller's words, the prompt."""
-        names = {word.partition("=")[0] for word in given}
-        ours = [word for flag in self.flags if flag[0] not in names for word in flag]
+        names = {_full(word.partition("=")[0]) for word in given}
+        ours = [word for flag in self.flags if _full(flag[0]) not in names for word in flag]
         return [*self.command, *ours, *given, *self._asking(prompt)]
 
     def _asking(self, prompt: str | None) -> list[str]:
@@ -76,7 +76,7 @@ LAUNCHES: Mapping[str, Launch] = {
             program="goose",
             format="goose-stream",
             command=("run",),
-            flags=(("--output-format", "stream-json"),),
+            flags=(("--quiet",), ("--output-format", "stream-json")),
             prompt=("--text=",),
         ),
         Launch(
@@ -102,6 +102,7 @@ LAUNCHES: Mapping[str, Launch] = {
             flags=(("--mode", "json"), ("--print",)),
             prompt=("",),
             not_first="-@",
+            ends=False,
         ),
         Launch(
             agent="qwen",
@@ -112,6 +113,11 @@ LAUNCHES: Mapping[str, Launch] = {
         ),
     )
 }
+
+
+def _full(flag: str) -> str:
+    """The long name of a flag that has two; Goose refuses one that is given under both."""
+    return {"-p": "--print", "-q": "--quiet"}.get(flag, flag)
 
 
 def launch(agent: str) -> Launch:

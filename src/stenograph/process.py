@@ -13,8 +13,7 @@ import math
 import os
 import signal
 import subprocess
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO, Literal, NamedTuple, TypeAlias
 
@@ -25,7 +24,8 @@ Reason: TypeAlias = Literal["timeout", "idle", "signal", "abandoned"]
 
 _CHANNELS: tuple[Channel, ...] = ("stdout", "stderr")
 _READ = 1 << 16  # bytes asked for at once, which is what a pipe holds on Linux
-_QUEUE = 1 << 20  # bytes that wait for whoever reads before the pipes are left to fill up
+_QUEUE = 1 << 20  # bytes that may wait for whoever iterates before the pipes are left to fill up
+_EVENT = 256  # bytes that an event takes besides what it was made of
 _PIPE = 1 << 20  # the most that a pipe can hold by itself, unless root said otherwise
 _LAST = 1.0  # seconds that a group has between SIGTERM and SIGKILL
 _POLL = 0.03  # seconds between two looks at a group, whose members nobody tells us about
@@ -53,13 +53,18 @@ def utc_now() -> datetime:
 
 
 class Process(asyncio.SubprocessProtocol):
-    """An agent that runs; iterate over `chunks()`, then read `code`, `stopped` and `held`.
+    """An agent that runs: await `news()` until that is False, then `close()`; read `code`, `stopped`, `held`.
 
+    `hear` is called with what one read of one pipe gave, right behind that read, and tells how many events
+    it made of it. What makes none wakes nobody up: that is nearly all that an agent writes while it streams
+    an answer, and waking costs more than reading. Unheard news make the reading stop, not the memory grow.
     `code` is the exit status, -N when signal N ended it, None when it could not be ended at all; `stopped`
     says why we ended it, if we did; `held` that something else kept a pipe open after it was gone.
     """
 
-    def __init__(self, limits: Limits, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self, limits: Limits, *, hear: Callable[[Chunk], int], now: Callable[[], datetime] = utc_now
+    ) -> None:
         """Raises UsageError when a limit is NaN, which no time ever reaches."""
         if any(seconds is not None and math.isnan(seconds) for seconds in limits):
             raise UsageError("a limit is no number of seconds")
@@ -68,9 +73,11 @@ class Process(asyncio.SubprocessProtocol):
         self.held = False
         self._limits = limits
         self._now = now
-        self._chunks: deque[Chunk] = deque()
-        self._waiting = 0
-        self._ready = asyncio.Event()
+        self._hear = hear
+        self._fault: Exception | None = None
+        self._has_news = False
+        self._waiting = 0  # bytes, since the last news were asked for
+        self._waiter: asyncio.Future[None] | None = None
         self._changed = asyncio.Event()
         self._open: dict[int, Channel] = {}  # the reading ends
         self._exited = self._lost = self._over = self._paused = self._deaf = False
@@ -124,18 +131,21 @@ class Process(asyncio.SubprocessProtocol):
             self._open[fd] = channel
             self._loop.add_reader(fd, self._read, fd)
 
-    async def chunks(self) -> AsyncGenerator[Chunk, None]:
-        """What arrives on both pipes until the run is over; closing the iterator early ends the agent."""
-        try:
-            while True:
-                while self._chunks:
-                    yield self._next()
-                if self._over:
-                    return
-                self._ready.clear()
-                await self._ready.wait()
-        finally:
-            await self._close()
+    async def news(self) -> bool:
+        """Wait for the next events; False when the run is over. What was told before is taken as dealt with.
+
+        Raises what `hear` raised, on which the agent is told to end.
+        """
+        self._waiting = 0
+        if self._paused:
+            self._resume()
+        while not (self._has_news or self._over):
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        if self._fault is not None:
+            raise self._fault
+        told, self._has_news = self._has_news, False
+        return told
 
     def stop(self, reason: Reason = "signal", number: int = signal.SIGINT) -> None:
         """Tell the agent to end; asked again, go on to the next, harder means at once.
@@ -165,9 +175,25 @@ class Process(asyncio.SubprocessProtocol):
             self._pause()
 
     def _keep(self, fd: int, data: bytes) -> None:
-        self._chunks.append(Chunk(self._open[fd], self._now(), data))
-        self._waiting += len(data)
-        self._ready.set()
+        try:
+            made = self._hear(Chunk(self._open[fd], self._now(), data))
+        except Exception as fault:
+            self._fail(fault)
+            return
+        if made:
+            self._waiting += len(data) + made * _EVENT
+            self._has_news = True
+            self._wake()
+
+    def _fail(self, fault: Exception) -> None:
+        """Nobody can listen any more: end the agent, and tell whoever waits."""
+        self._fault, self._deaf, self._has_news = fault, True, True
+        self.stop("abandoned", signal.SIGTERM)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _shut(self, fd: int) -> None:
         self._loop.remove_reader(fd)
@@ -184,13 +210,6 @@ class Process(asyncio.SubprocessProtocol):
         """Part of asyncio's protocol."""
         self._lost = True
         self._changed.set()
-
-    def _next(self) -> Chunk:
-        chunk = self._chunks.popleft()
-        self._waiting -= len(chunk.data)
-        if self._paused and self._waiting <= _QUEUE // 2:
-            self._resume()
-        return chunk
 
     def _pause(self) -> None:
         self._paused = True
@@ -216,7 +235,7 @@ class Process(asyncio.SubprocessProtocol):
             self.code = self._transport.get_returncode()
             self._cut()
             self._over = True
-            self._ready.set()
+            self._wake()
 
     async def _run(self) -> None:
         """Until the agent exits, or it is time to end it."""
@@ -283,12 +302,11 @@ class Process(asyncio.SubprocessProtocol):
                 self._keep(fd, data)
             self._shut(fd)
 
-    async def _close(self) -> None:
-        """Leave nothing behind, whatever made the reading end."""
+    async def close(self) -> None:
+        """Leave nothing behind, whatever made the reading end; an agent that still runs is ended."""
         if not self._over:
             self._deaf = True
             self.stop("abandoned", signal.SIGTERM)
-            self._chunks.clear()
             self._resume()
         try:
             await self._watcher

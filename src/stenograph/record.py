@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -114,6 +115,8 @@ class Whole:
 
     def take(self, chunk: Chunk) -> Chunk:
         """The chunk with what was held before it, less the character that it cuts."""
+        if not self._held and chunk.data.endswith(b"\n"):
+            return chunk
         data = self._held.pop(chunk.channel, b"") + chunk.data
         cut = _cut(data)
         if cut:
@@ -136,6 +139,8 @@ class Recorder:
         self._files: list[int] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if any(os.path.lexists(folder / name) for name in (RAW, EVENTS, RUN)):
+                raise FileExistsError
             self._raw, self._events = self._open(RAW), self._open(EVENTS)
             self.sum_up(outcome)
         except OSError as error:
@@ -148,7 +153,7 @@ class Recorder:
 
     def gave(self, events: Iterable[Event]) -> None:
         """Keep what it meant."""
-        self._write(self._events, b"".join(encode(event) + b"\n" for event in events))
+        self._write(self._events, b"\n".join([*map(encode, events), b""]))
 
     def ended(self, end: End) -> None:
         """Keep how the run ended."""
@@ -220,9 +225,8 @@ def read_outcome(folder: Path) -> Outcome:
     """The `run.json` of a recorded run; raises ReadError when it is not there or is no such thing."""
     path = folder / RUN
     try:
-        return _outcome.decode(path.read_bytes())
-    except OSError as error:
-        raise ReadError(f"cannot read {path}: {error.strerror}") from error
+        with opened(path) as file:
+            return _outcome.decode(file.read())
     except ValueError as error:
         raise ReadError(f"this is no run's record: {error}", where=Place(str(path))) from error
 
@@ -233,21 +237,29 @@ def read_raw(folder: Path) -> Iterator[Chunk | End]:
     A last line that was cut while it was written is left out; raises ReadError for any other odd line.
     """
     path = folder / RAW
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith(b"\n"):
+                yield _read(line, Place(str(path), line=number))
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file of a record, to be read; raises ReadError where it cannot be, or is none, such as a pipe."""
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.endswith(b"\n"):
-                    yield _read(line, Place(str(path), line=number))
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ReadError(f"cannot read {path}: it is no file")
+            yield file
     except OSError as error:
         raise ReadError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _lines(chunk: Chunk) -> Iterator[bytes]:
+def _lines(chunk: Chunk) -> list[bytes]:
     *whole, last = chunk.data.split(b"\n")
-    for line in whole:
-        yield _line(chunk, line + b"\n")
-    if last:
-        yield _line(chunk, last)
+    if len(whole) == 1 and not last:
+        return [_line(chunk, chunk.data)]
+    return [_line(chunk, line + b"\n") for line in whole] + ([_line(chunk, last)] if last else [])
 
 
 def _line(chunk: Chunk, data: bytes) -> bytes:
@@ -288,8 +300,9 @@ def _cut(data: bytes) -> int:
 
 
 def _unwritable(folder: Path, error: OSError) -> WriteError:
-    if isinstance(error, FileExistsError) and folder.is_dir():
-        return WriteError(f"{folder} holds a recorded run already; name another folder")
+    if isinstance(error, FileExistsError):
+        why = "holds a recorded run already" if folder.is_dir() else "is no folder"
+        return WriteError(f"{folder} {why}; name another folder")
     return WriteError(f"cannot record into {folder}: {error.strerror}")
 
 

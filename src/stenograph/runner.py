@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
@@ -64,12 +65,24 @@ def run(
         limits=Limits(timeout, idle_timeout, grace),
         profile=profile,
         detail=detail,
-        cwd=os.path.abspath(cwd or os.getcwd()),
+        cwd=_folder(cwd),
         env=env,
         stdin=stdin,
         watch=watch,
         now=now,
     )
+
+
+def _folder(cwd: str | os.PathLike[str] | None) -> str:
+    try:
+        return os.path.abspath(cwd or os.getcwd())
+    except FileNotFoundError:
+        raise RunError("the folder that we are in is not there any more") from None
+
+
+def _text(name: str) -> str:
+    """What may stand for bytes that are no text, as text: such a byte reads `\\udcff`."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 class Run:
@@ -99,20 +112,23 @@ class Run:
             format=how.format,
             profile=profile,
             detail=detail,
-            program=program,
+            program=_text(program),
             version=launches.installed_version(program),
-            arguments=list(command[1:]),
-            cwd=cwd,
+            arguments=[_text(word) for word in command[1:]],
+            cwd=_text(cwd),
             started=now(),
         )
         self._how = how
+        self._program = program
+        self._cwd = cwd
         self._out = out
         self._limits = limits
         self._env = env
         self._stdin = stdin
         self._watch = watch
         self._now = now
-        self._process = Process(limits, now=now)
+        self._process = Process(limits, hear=self._heard, now=now)
+        self._waiting: deque[Event] = deque()  # for whoever iterates
         self._whole = record.Whole()
         self._tally = Tally()
         self._recorder: Recorder | None = None
@@ -148,15 +164,17 @@ class Run:
             raise UsageError("a run can be iterated over once; make another one")
         self._begun = True
         with self._kept():
-            command = (self.outcome.program, *self.command[1:])
-            await self._process.start(command, cwd=self.outcome.cwd, env=self._env, stdin=self._stdin)
+            command = (self._program, *self.command[1:])
+            await self._process.start(command, cwd=self._cwd, env=self._env, stdin=self._stdin)
             try:
-                async with contextlib.aclosing(self._process.chunks()) as chunks:
-                    async for chunk in chunks:
-                        for event in self._take(self._whole.take(chunk)):
-                            yield event
+                while await self._process.news():
+                    while self._waiting:
+                        yield self._waiting.popleft()
             finally:
-                last = self._end()
+                try:
+                    await self._process.close()
+                finally:
+                    last = self._end()
             for event in last:
                 yield event
             if self._process.code is None:
@@ -178,13 +196,19 @@ class Run:
                 with contextlib.closing(self._recorder) as recorder:
                     recorder.sum_up(self.outcome)
 
+    def _heard(self, chunk: Chunk) -> int:
+        events = self._take(self._whole.take(chunk))
+        self._waiting += events
+        return len(events)
+
     def _take(self, chunk: Chunk) -> list[Event]:
         """Keep what came, then what it means."""
         if self._recorder and chunk.data:
             self._recorder.heard(chunk)
-        told = self.outcome.session_id
-        events = self._counted(self._reading.feed(chunk))
-        if told is None and self._reading.parser.session_id is not None:
+        events = self._reading.feed(chunk)
+        if events:
+            self._count(events)
+        if self.outcome.session_id is None and self._reading.parser.session_id is not None:
             self.outcome.session_id = self._reading.parser.session_id
             if self._recorder:
                 self._recorder.sum_up(self.outcome)
@@ -196,16 +220,16 @@ class Run:
         end = self._ending(at)
         if self._recorder:
             self._recorder.ended(end)
-        events += self._counted(self._reading.close(end))
+        last = self._reading.close(end)
+        self._count(last)
         self._conclude(end)
-        return events
+        return events + last
 
-    def _counted(self, events: list[Event]) -> list[Event]:
+    def _count(self, events: list[Event]) -> None:
         for event in events:
             self._tally.event(event)
         if self._recorder:
             self._recorder.gave(events)
-        return events
 
     def _entry(self, entry: Entry) -> None:
         self._tally.entry(entry)
@@ -234,7 +258,7 @@ class Run:
         outcome.complete = tally.ended if self._how.ends else None
         outcome.final_text = tally.text
         outcome.spent(self.usage)
-        outcome.tools, outcome.events = dict(tally.tools), dict(tally.events)
+        outcome.tools, outcome.events = dict(tally.tools), tally.events
         self._note()
         outcome.report = self.report.to_json()
 
@@ -287,23 +311,39 @@ class Reading:
         return [*events, fault]
 
 
+class Replay:
+    """The events of a recorded run once more: iterate over it, then look at `is_cut` and `held`.
+
+    The record of a run whose steno was killed has no end. Its events are then those of what came, as they
+    were recorded; `held` are those that the end would have added: calls without an answer, unfinished text.
+    """
+
+    def __init__(self, folder: Path, outcome: Outcome) -> None:
+        self._folder = folder
+        self._outcome = outcome
+        self.is_cut = False
+        self.held: tuple[Event, ...] = ()
+
+    def __iter__(self) -> Iterator[Event]:
+        reading = Reading(self._outcome)
+        for piece in record.read_raw(self._folder):
+            if isinstance(piece, End):
+                yield from reading.close(piece)
+                return
+            yield from reading.feed(piece)
+        self.is_cut = True
+        self.held = tuple(reading.close(None))
+
+
 def replay(
     folder: str | os.PathLike[str], *, profile: Profile | None = None, detail: bool | None = None
-) -> Iterator[Event]:
-    """The events of a recorded run once more, from what came and when; the same bytes when encoded.
+) -> Replay:
+    """The events of a recorded run, from what came and when; the same bytes when encoded.
 
-    `profile` and `detail` take the place of the recorded ones. Of a record that was cut off the events go on
-    behind the recorded ones. Raises ReadError when the folder holds no run.
+    `profile` and `detail` take the place of the recorded ones. Raises ReadError when the folder holds no run.
     """
     path = Path(folder)
     outcome = record.read_outcome(path)
     outcome.profile = profile or outcome.profile
     outcome.detail = outcome.detail if detail is None else detail
-    reading = Reading(outcome)
-    end: End | None = None
-    for piece in record.read_raw(path):
-        if isinstance(piece, End):
-            end = piece
-            break
-        yield from reading.feed(piece)
-    yield from reading.close(end)
+    return Replay(path, outcome)

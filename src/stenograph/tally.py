@@ -14,7 +14,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.tools: Counter[str] = Counter()
-        self.events: Counter[str] = Counter()
+        self._kinds: Counter[type[Event]] = Counter()
         self.version: str | None = None
         self.text: str | None = None
         self.ended = False
@@ -34,9 +34,14 @@ class Tally:
                 self.ended = True
                 self.text = entry.text or self.text
 
+    @property
+    def events(self) -> dict[str, int]:
+        """How many events of each type there were."""
+        return {str(kind.__struct_config__.tag): count for kind, count in self._kinds.items()}
+
     def event(self, event: Event) -> None:
         """Count an event."""
-        self.events[str(event.__struct_config__.tag)] += 1
+        self._kinds[type(event)] += 1
         if isinstance(event, Agent) and event.subagent is None:
             self.text = event.message
 

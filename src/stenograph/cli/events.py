@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from itertools import islice
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ import msgspec
 
 from stenograph import EventParser, encode, jsonio, source, stores
 from stenograph.cli import terminal
-from stenograph.cli.interrupt import last_words
+from stenograph.cli.interrupt import last_words, terminable
 from stenograph.cli.main import complain
 from stenograph.cli.pretty import Painter, to_bytes
 from stenograph.cli.recognize import Recognizer
@@ -42,7 +41,7 @@ Exit codes:
   1    an input could not be read or recognized; the others were
   2    wrong usage
   3    done, with notes at or above --fail-on
-  130  interrupted
+  130  interrupted; 143 told to terminate
 """
 
 
@@ -137,6 +136,8 @@ class _Run:
                 self._read(path)
         except KeyboardInterrupt:
             return 130
+        except SystemExit as told:  # to terminate: the report is still wanted
+            return int(told.code or 0)
         return 1 if self._failed else 0
 
     def _read(self, path: str) -> None:
@@ -149,7 +150,7 @@ class _Run:
         show = _printer(self.options)
         fault = None
         try:
-            with last_words() if path == "-" else nullcontext():
+            with last_words() if path == "-" else terminable():
                 for part in source.chunks(path):
                     show(reader.feed(part), reader.cwd)
         except ReadError as error:

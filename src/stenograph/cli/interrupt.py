@@ -43,5 +43,15 @@ def last_words(*, seconds: float = GRACE) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let a request to terminate raise SystemExit(143), so that the block may clean up."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _terminate(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)

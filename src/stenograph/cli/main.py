@@ -162,6 +162,9 @@ def run(arguments: Sequence[str]) -> int:
         reason = (error.strerror or str(error)).lower()
         complain(f"{error.filename}: {reason}" if error.filename else reason)
         return 1
+    except MemoryError:
+        complain("out of memory")
+        return 1
     return code if isinstance(code, int) else 0
 
 

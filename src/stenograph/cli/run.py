@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 import signal
 import sys
@@ -100,7 +101,8 @@ def run(agent: str, words: tuple[str, ...], form: Form | None, *, dry_run: bool,
         complain(f"{word} stands behind {agent} and so goes to it; options of steno stand before the agent")
     if dry_run:
         how = launch.launch(agent)
-        click.echo(shlex.join(launch.command(how, arguments, prompt=prompt, program=options["program"])))
+        line = shlex.join(launch.command(how, arguments, prompt=prompt, program=options["program"]))
+        click.echo(os.fsencode(line))
         return 0
     if sys.stdout is None:
         raise WriteError("standard output is closed")

@@ -14,9 +14,10 @@ import msgspec
 
 from stenograph import event, find, jsonio, source, stores
 from stenograph.cli import ledger
+from stenograph.cli.interrupt import last_words
 from stenograph.cli.main import complain
 from stenograph.counting import Counter, of_session
-from stenograph.errors import NotRecognized, ReadError
+from stenograph.errors import NotRecognized, Place, ReadError
 from stenograph.meter import Row, merged
 from stenograph.streams import may_be_stored, recognized
 
@@ -36,6 +37,7 @@ Exit codes:
   0    done
   1    an input could not be read or recognized; the others were
   2    wrong usage
+  130  interrupted; 143 told to terminate
 """
 
 _LOOK = 4096  # bytes of a file by which it may already be known not to be a stream
@@ -91,7 +93,7 @@ def usage(
         click.echo(jsonio.dumps(ledger.to_json(rows, by=by, prices=prices)) + b"\n", nl=False)
     elif rows:
         click.echo(ledger.to_text(rows, by=by, prices=prices), nl=False)
-    return 1 if found.failed else 0
+    return found.interrupted or (1 if found.failed else 0)
 
 
 class _Reading:
@@ -99,6 +101,7 @@ class _Reading:
 
     def __init__(self, format: str | None, zone: tzinfo | None) -> None:  # noqa: A002
         self.failed = False
+        self.interrupted = 0  # the exit code when a signal ended the reading
         self._format = format
         self._zone = zone
 
@@ -114,8 +117,22 @@ class _Reading:
         elif self._format is None and may_be_stored(path) and stores.store_of(path):
             yield from self._session(path)
         else:
-            name = "standard input" if path == "-" else path
-            yield from self._stream(name, source.chunks(path), self._format)
+            name, parts = ("standard input", self._live()) if path == "-" else (path, source.chunks(path))
+            yield from self._stream(name, parts, self._format)
+
+    def _live(self) -> Iterator[bytes]:
+        """Standard input to its end; an interrupt takes nothing along of what was counted by then."""
+        is_whole = False
+        try:
+            with last_words():
+                yield from source.chunks("-")
+                is_whole = True
+        except KeyboardInterrupt:
+            self.interrupted = 130
+        except SystemExit as told:
+            self.interrupted = int(told.code or 0)
+        if not is_whole:
+            raise ReadError("was not read to its end", where=Place("standard input"))
 
     def _below(self, folder: str) -> Iterator[Row]:
         stored = set()

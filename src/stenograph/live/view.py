@@ -63,6 +63,8 @@ class View:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+        if not self._live.console.is_terminal:  # there the last picture has no line end
+            self._live.console.line()
 
     def entry(self, entry: Entry) -> None:
         """Take notice of what a record said: calls that begin and end, tokens, cost."""
