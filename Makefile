@@ -36,6 +36,7 @@ docs: $(VENV)/.ready ## write help texts, tables and the output of snippets into
 	$(BIN)/python scripts/docs.py
 
 bench: $(VENV)/.ready
+	$(BIN)/python bench/streams.py
 	$(BIN)/python bench/run.py
 
 clean:
