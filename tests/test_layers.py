@@ -13,7 +13,7 @@ LAYERS = [
     {"errors", "notes"},
     {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
     | {"model", "event", "paths"},
-    {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
+    {"reader", "meter", "store", "projection", "tools", "shapes", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_moves", "shell_plain", "shell_wrappers", "bus"},
     {"agents", "formats"},

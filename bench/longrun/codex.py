@@ -6,7 +6,7 @@ tool to read with: a read is a command. A patch's record names the files and not
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Iterator
 
 from generate import Record
@@ -50,10 +50,18 @@ def _call(run: Run, deed: Deed) -> list[Record]:
         begun = _item(run, "started", **told, status="in_progress")
         return [begun, _again(begun, **told, status="completed")]
     command = deed.command if deed.kind == "shell" else f"sed -n '1,200p' {deed.path}"
-    told = {"type": "command_execution", "command": f"/bin/bash -lc {shlex.quote(command)}"}
+    told = {"type": "command_execution", "command": _in_shell(command)}
     begun = _item(run, "started", **told, aggregated_output="", exit_code=None, status="in_progress")
     status = "failed" if deed.code else "completed"
     return [begun, _again(begun, **told, aggregated_output=deed.output, exit_code=deed.code, status=status)]
+
+
+def _in_shell(command: str) -> str:
+    """The command as it is run: between double quotes where it has single ones."""
+    if "'" not in command:
+        return f"/bin/bash -lc '{command}'"
+    escaped = re.sub(r'([\\"$`])', r"\\\1", command)
+    return f'/bin/bash -lc "{escaped}"'
 
 
 def _item(run: Run, end: str, **members: object) -> Record:
