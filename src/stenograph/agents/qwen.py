@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, Required, TypedDict
+
+import msgspec
 
 from stenograph import blocks, jsonio
 from stenograph.event import Event
@@ -32,6 +34,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.shapes import input_of
 from stenograph.tools import Tool, printed, text
 
 _PATH = ("file_path", "absolute_path", "notebook_path", "path")
@@ -57,6 +60,74 @@ TOOLS = {
 _RECORDS = ("system", "assistant", "user", "stream_event", "result")
 _SHEET = re.compile(r"\nExit Code: (-?\d{1,9})\nSignal: ")
 _FAULT = "[API Error: "
+
+
+class Block(TypedDict, total=False):
+    """A content block of an answer."""
+
+    type: Any
+    id: Any
+    name: Any
+    input: input_of(TOOLS.values())  # type: ignore[valid-type]
+    text: Any
+    thinking: Any
+
+
+class Message(TypedDict, total=False):
+    """An answer of the model."""
+
+    id: Any
+    content: list[Block] | str
+    usage: Any
+
+
+class Assistant(TypedDict, total=False):
+    """An `assistant` record."""
+
+    type: Required[Literal["assistant"]]
+    session_id: Any
+    parent_tool_use_id: Any
+    message: Message
+
+
+class Result(TypedDict, total=False):
+    """A content block of a `user` record."""
+
+    type: Any
+    text: Any
+    thinking: Any
+    tool_use_id: Any
+    is_error: Any
+    content: msgspec.Raw
+
+
+class ResultMessage(TypedDict, total=False):
+    """The message of a `user` record."""
+
+    content: list[Result] | str
+
+
+class User(TypedDict, total=False):
+    """A `user` record."""
+
+    type: Required[Literal["user"]]
+    session_id: Any
+    parent_tool_use_id: Any
+    message: ResultMessage
+
+
+class Consumed(TypedDict, total=False):
+    """A record that is read for nothing but its session."""
+
+    type: Required[Literal["stream_event"]]
+    session_id: Any
+
+
+SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"assistant": jsonio.decoder(Assistant),
+    b"user": jsonio.decoder(User),
+    b"stream_event": jsonio.decoder(Consumed),
+}
 
 
 class QwenProjection(Projection):
@@ -124,6 +195,7 @@ class QwenStream(Reader):
         types=frozenset(_RECORDS),
         marks=({"session_id": True}, {"message": True}, {"event": True}),
     )
+    shapes = SHAPES
 
     def __init__(self) -> None:
         super().__init__()
@@ -234,8 +306,9 @@ class QwenStream(Reader):
 
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
-    failed, output = block.get("is_error"), printed(block.get("content"))
-    found = _SHEET.search(output) if output.startswith("Command: ") else None
+    failed, output = block.get("is_error"), block.get("content")
+    sheet = printed(output) if _may_be_sheet(output) else ""
+    found = _SHEET.search(sheet) if sheet.startswith("Command: ") else None
     return ToolReturned(
         id=word(block.get("tool_use_id")),
         ok=not failed if isinstance(failed, bool) else None,
@@ -244,6 +317,14 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
         raw=part,
         thread=thread,
     )
+
+
+def _may_be_sheet(output: Any) -> bool:
+    """Whether a result, maybe still as `Raw`, could begin like a failed command's sheet."""
+    if not isinstance(output, msgspec.Raw):
+        return True
+    head = bytes(memoryview(output)[:2])
+    return head in (b'"C', b'"\\') or not head.startswith(b'"')
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
