@@ -59,6 +59,7 @@ _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
+_QUARTER = 900_000  # milliseconds; at no other time a day begins anywhere
 _OLD_READ = b'"<file>'  # how the result of a read begins in 1.0
 
 
@@ -241,6 +242,10 @@ class OpenCodeStream(Reader):
     )
     shapes = SHAPES
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._quarter: int | None = None  # of an hour: when the meter was told the time
+
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
         """A step's end is sure; what both programs print alike counts for both."""
@@ -254,6 +259,16 @@ class OpenCodeStream(Reader):
     def time(self, record: dict[str, Any]) -> str | None:
         """`timestamp`, in milliseconds."""
         return moment(record.get("timestamp"))
+
+    def measure(self, kind: str, record: dict[str, Any]) -> None:
+        """Let the meter look at a record; of its time only the day counts, so it is told now and then."""
+        told = record.get("timestamp")
+        quarter = told // _QUARTER if type(told) is int else None
+        if quarter is None or quarter != self._quarter:
+            self._quarter = quarter
+            super().measure(kind, record)
+        else:
+            self.meter.take(kind, record)
 
     @on("step_start")
     def step_start(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -281,7 +296,7 @@ class OpenCodeStream(Reader):
     def tool_use(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call and its result."""
         part = members(record.get("part"))
-        name = text(part, ("tool",)) or text(record, ("tool", "toolName", "name"))
+        name = word(part.get("tool")) or text(record, ("tool", "toolName", "name"))
         if name is None:
             yield self.unread()
             return
@@ -290,7 +305,7 @@ class OpenCodeStream(Reader):
         yield ToolReturned(
             id=word(part.get("callID")),
             tool=name,
-            input=next((state[key] for key in ("input", "arguments") if key in state), None),
+            input=state.get("input", state.get("arguments")),
             ok=_verdict(word(state.get("status")), details if name.lower() == "bash" else {}),
             output=_output(state),
             details=Details(told=details),

@@ -247,7 +247,7 @@ class QwenStream(Reader):
             return
         thoughts, texts, others = blocks.sort(found)
         name = word(message.get("id"))
-        if thoughts or not texts:
+        if thoughts or not (texts or others):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
             said = "".join(texts)
@@ -265,7 +265,8 @@ class QwenStream(Reader):
             yield self._odd(thread)
             return
         _, texts, others = blocks.sort(found)
-        yield Prompted(text="".join(texts), thread=thread)
+        if texts or not others:
+            yield Prompted(text="".join(texts), thread=thread)
         parts = blocks.parts(self.unit.data, len(found))
         for position, block in others:
             part = parts[position]
