@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, Required, TypedDict
 
 import msgspec
 
-from stenograph import event
+from stenograph import event, jsonio
 from stenograph.event import Event
 from stenograph.fields import count, members, moment, word
 from stenograph.meter import NO_END, Counts, Meter
@@ -32,6 +32,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.shapes import begins, input_of
 from stenograph.tools import Tool, text
 
 _PATH = ("file_path", "absolute_path", "path")
@@ -56,7 +57,37 @@ TOOLS = {
 _READ_FROM_0 = Tool(does="read", path=_PATH, first=0)
 _RECORDS = ("init", "message", "tool_use", "tool_result", "error", "result")
 _EXIT = re.compile(r"Command exited with code: (-?\d{1,9})")
+_STATUS = {"success": True, "error": False}
+_LONGEST = 60  # bytes that such a line has at most
 _PLAIN = ("unknown", "Error")  # kinds of errors that say nothing
+
+
+class ToolUse(TypedDict, total=False):
+    """A call."""
+
+    type: Required[Literal["tool_use"]]
+    timestamp: Any
+    session_id: Any
+    tool_name: Any
+    tool_id: Any
+    parameters: input_of([*TOOLS.values(), _READ_FROM_0])  # type: ignore[valid-type]
+
+
+class ToolResult(TypedDict, total=False):
+    """A call's result; what it printed stays as it is written."""
+
+    type: Required[Literal["tool_result"]]
+    timestamp: Any
+    session_id: Any
+    tool_id: Any
+    status: Any
+    output: msgspec.Raw
+
+
+SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"tool_use": jsonio.decoder(ToolUse),
+    b"tool_result": jsonio.decoder(ToolResult),
+}
 
 
 class GeminiProjection(Projection):
@@ -131,6 +162,7 @@ class GeminiStream(Reader):
             {"stats": True},
         ),
     )
+    shapes = SHAPES
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -175,11 +207,11 @@ class GeminiStream(Reader):
     @on("tool_result")
     def tool_result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call's result."""
-        output, status = word(record.get("output")), record.get("status")
-        found = _EXIT.fullmatch(output) if output else None
+        output, status = _printed(record.get("output")), record.get("status")
+        found = _EXIT.fullmatch(output) if isinstance(output, str) else None
         yield ToolReturned(
             id=word(record.get("tool_id")),
-            ok={"success": True, "error": False}.get(status) if isinstance(status, str) else None,
+            ok=_STATUS.get(status) if isinstance(status, str) else None,
             output=output,
             exit_code=int(found[1]) if found else None,
             raw=Part(self.unit.data),
@@ -206,6 +238,15 @@ class GeminiStream(Reader):
             code=code,
             tokens=_counts(members(record.get("stats"))).tokens,
         )
+
+
+def _printed(output: Any) -> str | msgspec.Raw | None:
+    """What a tool printed, if anything: still as `Raw` where it is too long to tell an exit code."""
+    if isinstance(output, msgspec.Raw):
+        if len(output) > _LONGEST and begins(output, ""):
+            return output
+        output = jsonio.value(output)
+    return word(output)
 
 
 def _counts(stats: dict[str, Any]) -> Counts:

@@ -22,7 +22,7 @@ from stenograph.model import Entry, Failed, Part, Said, Spent, Thought, ToolRetu
 from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.shapes import input_of
+from stenograph.shapes import begins, input_of
 from stenograph.tools import PATH, Tool, text
 
 _IDS = ("sessionId", "session_id", "agentId", "agent_id", "id")
@@ -60,7 +60,7 @@ _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
 _QUARTER = 900_000  # milliseconds; at no other time a day begins anywhere
-_OLD_READ = b'"<file>'  # how the result of a read begins in 1.0
+_OLD_READ = "<file>"  # how the result of a read begins in 1.0
 
 
 class Shown(TypedDict, total=False):
@@ -155,7 +155,7 @@ class OpenCodeProjection(Projection):
         shown = members(members(entry.details.value()).get("display"))
         if shown.get("type") == "directory":
             call.events = self.draft(_LIST, entry.input)
-        elif _begins(entry.output, _OLD_READ):
+        elif begins(entry.output, _OLD_READ):
             call.events = self.draft(_READ_FROM_0, entry.input)
         return call
 
@@ -348,16 +348,9 @@ def _is_kilo(record: dict[str, Any]) -> bool | None:
 def _output(state: dict[str, Any]) -> str | msgspec.Raw | None:
     """What a call printed, maybe still as `Raw`, else its error."""
     told = state.get("output")
-    if isinstance(told, msgspec.Raw) and len(told) > 2 and _begins(told, b'"'):
+    if isinstance(told, msgspec.Raw) and len(told) > 2 and begins(told, ""):
         return told
     return text(state, ("output", "error"))
-
-
-def _begins(output: Any, how: bytes) -> bool:
-    """Whether a text begins like that, a quotation mark ahead of it."""
-    if not isinstance(output, msgspec.Raw):
-        return isinstance(output, str) and output.startswith(how[1:].decode())
-    return memoryview(output)[: len(how)] == how
 
 
 def _verdict(status: str | None, details: dict[str, Any]) -> bool | None:

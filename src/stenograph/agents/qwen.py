@@ -10,7 +10,7 @@ requests included. A run that stops at its turn limit or is interrupted ends wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Required, TypedDict
 
 import msgspec
@@ -34,7 +34,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.shapes import input_of
+from stenograph.shapes import begins, input_of
 from stenograph.tools import Tool, printed, text
 
 _PATH = ("file_path", "absolute_path", "notebook_path", "path")
@@ -245,6 +245,9 @@ class QwenStream(Reader):
         if found is None:
             yield self._odd(thread)
             return
+        if len(found) == 1 and blocks.kind(found[0]) == "tool_use":
+            yield self._called(found[0], blocks.only(self.unit.data), thread)
+            return
         thoughts, texts, others = blocks.sort(found)
         name = word(message.get("id"))
         if thoughts or not (texts or others):
@@ -262,8 +265,13 @@ class QwenStream(Reader):
         thread = blocks.thread(record)
         found = blocks.content(record.get("message"))
         if found is None:
-            yield self._odd(thread)
-            return
+            return (self._odd(thread),)
+        if len(found) == 1 and blocks.kind(found[0]) == "tool_result":
+            return (_returned(found[0], blocks.only(self.unit.data), thread),)
+        return self._mixed(found, thread)
+
+    def _mixed(self, found: list[Any], thread: str | None) -> Iterator[Entry]:
+        """What stands in a message of more than one block, or of another kind."""
         _, texts, others = blocks.sort(found)
         if texts or not others:
             yield Prompted(text="".join(texts), thread=thread)
@@ -295,9 +303,10 @@ class QwenStream(Reader):
         )
 
     def _called(self, block: Any, part: Part, thread: str | None) -> Entry:
-        match block:
-            case {"type": "tool_use", "id": str(call), "name": str(name), "input": source} if call:
-                return ToolCalled(id=call, tool=name, input=source, raw=part, thread=thread)
+        if blocks.kind(block) == "tool_use":
+            call, name = block.get("id"), block.get("name")
+            if isinstance(call, str) and call and isinstance(name, str) and "input" in block:
+                return ToolCalled(id=call, tool=name, input=block["input"], raw=part, thread=thread)
         return self._odd(thread, part)
 
     def _odd(self, thread: str | None, part: Part | None = None) -> Entry:
@@ -308,8 +317,7 @@ class QwenStream(Reader):
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     failed, output = block.get("is_error"), block.get("content")
-    sheet = printed(output) if _may_be_sheet(output) else ""
-    found = _SHEET.search(sheet) if sheet.startswith("Command: ") else None
+    found = _SHEET.search(printed(output)) if _may_be_sheet(output) else None
     return ToolReturned(
         id=word(block.get("tool_use_id")),
         ok=not failed if isinstance(failed, bool) else None,
@@ -321,11 +329,8 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
 
 
 def _may_be_sheet(output: Any) -> bool:
-    """Whether a result, maybe still as `Raw`, could begin like a failed command's sheet."""
-    if not isinstance(output, msgspec.Raw):
-        return True
-    head = bytes(memoryview(output)[:2])
-    return head in (b'"C', b'"\\') or not head.startswith(b'"')
+    """Whether a result begins like a failed command's sheet; one in blocks has to be decoded to tell."""
+    return begins(output if begins(output, "") else printed(output), "Command: ")
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
