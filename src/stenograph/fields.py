@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 _MOST = 2**63 - 1
 _LARGEST = 1e300
+_YEAR_2100 = 4_102_444_800_000  # milliseconds since 1970
 
 
 def word(value: Any) -> str | None:
@@ -49,7 +51,21 @@ def moment(value: Any) -> str | None:
     """A point in time, RFC 3339: as it is written, or from milliseconds since 1970."""
     if isinstance(value, str):
         return value
+    if type(value) is not int:
+        return None
+    if 0 <= value < _YEAR_2100:
+        hour, rest = divmod(value, 3_600_000)
+        minute, rest = divmod(rest, 60_000)
+        second, thousandth = divmod(rest, 1000)
+        part = f".{thousandth:03}000" if thousandth else ""
+        return f"{_hour(hour)}{minute:02}:{second:02}{part}+00:00"
     try:
-        return datetime.fromtimestamp(value / 1000, UTC).isoformat() if type(value) is int else None
+        return datetime.fromtimestamp(value / 1000, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         return None
+
+
+@lru_cache(maxsize=16)
+def _hour(hours: int) -> str:
+    """The date and the hour, with all that stands ahead of the minutes."""
+    return datetime.fromtimestamp(hours * 3600, UTC).isoformat()[:14]

@@ -138,10 +138,6 @@ class GooseStream(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._span: _Span | None = None  # what may still grow, until anything else comes
-        self._made: tuple[int, str | None] = (
-            0,
-            moment(0),
-        )  # the last time told
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -158,11 +154,7 @@ class GooseStream(Reader):
     def time(self, record: dict[str, Any]) -> str | None:
         """When the message was made, in seconds since 1970."""
         made = count(members(record.get("message")).get("created"))
-        if made is None:
-            return None
-        if made != self._made[0]:
-            self._made = (made, moment(made * 1000))
-        return self._made[1]
+        return None if made is None else moment(made * 1000)
 
     def release(self) -> Iterator[Entry]:
         """The text that nothing has followed."""

@@ -59,7 +59,6 @@ _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
-_QUARTER = 900_000  # milliseconds; at no other time a day begins anywhere
 _OLD_READ = "<file>"  # how the result of a read begins in 1.0
 
 
@@ -242,10 +241,6 @@ class OpenCodeStream(Reader):
     )
     shapes = SHAPES
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._quarter: int | None = None  # of an hour: when the meter was told the time
-
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
         """A step's end is sure; what both programs print alike counts for both."""
@@ -259,16 +254,6 @@ class OpenCodeStream(Reader):
     def time(self, record: dict[str, Any]) -> str | None:
         """`timestamp`, in milliseconds."""
         return moment(record.get("timestamp"))
-
-    def measure(self, kind: str, record: dict[str, Any]) -> None:
-        """Let the meter look at a record; of its time only the day counts, so it is told now and then."""
-        told = record.get("timestamp")
-        quarter = told // _QUARTER if type(told) is int else None
-        if quarter is None or quarter != self._quarter:
-            self._quarter = quarter
-            super().measure(kind, record)
-        else:
-            self.meter.take(kind, record)
 
     @on("step_start")
     def step_start(self, record: dict[str, Any]) -> Iterable[Entry]:
