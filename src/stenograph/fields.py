@@ -54,11 +54,9 @@ def moment(value: Any) -> str | None:
     if type(value) is not int:
         return None
     if 0 <= value < _YEAR_2100:
-        hour, rest = divmod(value, 3_600_000)
-        minute, rest = divmod(rest, 60_000)
-        second, thousandth = divmod(rest, 1000)
-        part = f".{thousandth:03}000" if thousandth else ""
-        return f"{_hour(hour)}{minute:02}:{second:02}{part}+00:00"
+        rest = value % 60_000
+        seconds = f"{rest / 1000:09.6f}" if rest % 1000 else f"{rest // 1000:02}"
+        return f"{_minute(value // 60_000)}{seconds}+00:00"
     try:
         return datetime.fromtimestamp(value / 1000, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
@@ -66,6 +64,6 @@ def moment(value: Any) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def _hour(hours: int) -> str:
-    """The date and the hour, with all that stands ahead of the minutes."""
-    return datetime.fromtimestamp(hours * 3600, UTC).isoformat()[:14]
+def _minute(minutes: int) -> str:
+    """All that stands ahead of the seconds."""
+    return datetime.fromtimestamp(minutes * 60, UTC).isoformat()[:17]

@@ -187,35 +187,32 @@ class GeminiStream(Reader):
         """The prompt, an answer, or a piece of one."""
         content = record.get("content")
         if not isinstance(content, str):
-            yield self.unread()
-        elif record.get("role") != "assistant":
-            yield Prompted(text=content)
-        elif record.get("delta") is True:
-            yield Said(text=content, message="answer")
-        else:
-            yield Said(text=content)
+            return (self.unread(),)
+        if record.get("role") != "assistant":
+            return (Prompted(text=content),)
+        return (Said(text=content, message="answer" if record.get("delta") is True else None),)
 
     @on("tool_use")
     def tool_use(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call."""
         name, call = word(record.get("tool_name")), word(record.get("tool_id"))
         if name is None:
-            yield self.unread()
-            return
-        yield ToolCalled(id=call, tool=name, input=record.get("parameters"), raw=Part(self.unit.data))
+            return (self.unread(),)
+        return (ToolCalled(id=call, tool=name, input=record.get("parameters"), raw=Part(self.unit.data)),)
 
     @on("tool_result")
     def tool_result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call's result."""
         output, status = _printed(record.get("output")), record.get("status")
         found = _EXIT.fullmatch(output) if isinstance(output, str) else None
-        yield ToolReturned(
+        result = ToolReturned(
             id=word(record.get("tool_id")),
             ok=_STATUS.get(status) if isinstance(status, str) else None,
             output=output,
             exit_code=int(found[1]) if found else None,
             raw=Part(self.unit.data),
         )
+        return (result,)
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:

@@ -197,7 +197,8 @@ class OpenCodeMeter(Meter):
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A request's beginning, its usage, a subagent, or the fault that ends a run."""
-        self._enter(text(record, _SESSION))
+        if self.session is None or record.get("sessionID") != self.session:
+            self._enter(text(record, _SESSION))
         part = members(record.get("part"))
         match kind:
             case "step_start":
@@ -223,8 +224,8 @@ class OpenCodeMeter(Meter):
 
     def _called(self, part: dict[str, Any]) -> None:
         state = members(part.get("state"))
-        self._refused = _REFUSED in (text(state, ("error",)) or "")
-        if text(members(state.get("metadata")), ("sessionId",)):
+        self._refused = _REFUSED in (word(state.get("error")) or "")
+        if word(members(state.get("metadata")).get("sessionId")):
             self.gap(SUBAGENT)
 
 
@@ -264,18 +265,18 @@ class OpenCodeStream(Reader):
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The tokens and cost of one request."""
         part = members(record.get("part"))
-        yield Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost")))
+        return (Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost"))),)
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the agent said."""
-        yield Said(text=text(record.get("part"), ("text",)) or text(record, ("text",)) or "")
+        return (Said(text=text(record.get("part"), ("text",)) or text(record, ("text",)) or ""),)
 
     @on("reasoning")
     def thought(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought."""
         told = text(record.get("part"), ("text",)) or text(record, ("text", "reasoning"))
-        yield Thought(text=told or "")
+        return (Thought(text=told or ""),)
 
     @on("tool_use")
     def tool_use(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -283,11 +284,10 @@ class OpenCodeStream(Reader):
         part = members(record.get("part"))
         name = word(part.get("tool")) or text(record, ("tool", "toolName", "name"))
         if name is None:
-            yield self.unread()
-            return
+            return (self.unread(),)
         state = members(part.get("state")) or members(record.get("state")) or record
         details = members(state.get("metadata"))
-        yield ToolReturned(
+        result = ToolReturned(
             id=word(part.get("callID")),
             tool=name,
             input=state.get("input", state.get("arguments")),
@@ -298,6 +298,7 @@ class OpenCodeStream(Reader):
             duration_ms=_duration(members(state.get("time"))),
             raw=Part(self.unit.data),
         )
+        return (result,)
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:

@@ -60,6 +60,7 @@ TOOLS = {
 _RECORDS = ("system", "assistant", "user", "stream_event", "result")
 _SHEET = re.compile(r"\nExit Code: (-?\d{1,9})\nSignal: ")
 _FAULT = "[API Error: "
+_TOKENS = _INPUT, _CACHED, _OUTPUT = "input_tokens", "cache_read_input_tokens", "output_tokens"
 
 
 class Block(TypedDict, total=False):
@@ -160,8 +161,8 @@ class QwenMeter(Meter):
                 self._enter(word(record.get("session_id")), word(record.get("model")))
         elif kind == "assistant":
             self.open = True
-            tokens = _counts(members(members(record.get("message")).get("usage")))
-            if tokens.total:
+            usage = members(members(record.get("message")).get("usage"))
+            if any(map(usage.get, _TOKENS)) and (tokens := _counts(usage)).total:
                 self._sum += tokens
                 self._answers += 1
         else:
@@ -243,13 +244,13 @@ class QwenStream(Reader):
         thread, message = blocks.thread(record), members(record.get("message"))
         found = blocks.content(message)
         if found is None:
-            yield self._odd(thread)
-            return
+            return (self._odd(thread),)
         if len(found) == 1 and blocks.kind(found[0]) == "tool_use":
-            yield self._called(found[0], blocks.only(self.unit.data), thread)
-            return
+            return (self._called(found[0], blocks.only(self.unit.data), thread),)
+        return self._answer(found, word(message.get("id")), thread)
+
+    def _answer(self, found: list[Any], name: str | None, thread: str | None) -> Iterator[Entry]:
         thoughts, texts, others = blocks.sort(found)
-        name = word(message.get("id"))
         if thoughts or not (texts or others):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
@@ -336,7 +337,7 @@ def _may_be_sheet(output: Any) -> bool:
 def _counts(usage: dict[str, Any]) -> Counts:
     """Tokens of an answer or of the session: input counts the cached ones; the thinking is not told apart."""
     return Counts.together(
-        given=count(usage.get("input_tokens")),
-        read=count(usage.get("cache_read_input_tokens")),
-        output=count(usage.get("output_tokens")),
+        given=count(usage.get(_INPUT)),
+        read=count(usage.get(_CACHED)),
+        output=count(usage.get(_OUTPUT)),
     )

@@ -189,26 +189,25 @@ class CodexExec(Reader):
         """A call began."""
         item = record.get("item")
         if not isinstance(item, dict):
-            yield self.unread()
-        elif _kind(item) not in _WORDS and (name := word(item.get("id"))):
-            yield ToolCalled(id=name, tool=_kind(item), input=item, raw=self._part("item"))
+            return (self.unread(),)
+        kind, name = _kind(item), word(item.get("id"))
+        if name is None or kind in _WORDS:
+            return ()
+        return (ToolCalled(id=name, tool=kind, input=item, raw=self._part("item")),)
 
     @on("item.completed")
     def completed_item(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Something was said, or a call ended."""
         item = record.get("item")
-        if not isinstance(item, dict):
-            yield self.unread()
-            return
-        match _kind(item):
-            case "agent_message" | "assistant_message":
-                yield self._said(Said, item.get("text"), "item")
-            case "reasoning":
-                yield self._said(Thought, item.get("text"), "item")
-            case "error":
-                yield _fault(_message(item))
-            case _:
-                yield _returned(item, self._part("item"))
+        return (self._completed(item) if isinstance(item, dict) else self.unread(),)
+
+    def _completed(self, item: dict[str, Any]) -> Entry:
+        kind = _kind(item)
+        if kind not in _WORDS:
+            return _returned(item, kind, self._part("item"))
+        if kind == "error":
+            return _fault(_message(item))
+        return self._said(Thought if kind == "reasoning" else Said, item.get("text"), "item")
 
     def _said(self, form: type[Said | Thought], told: Any, place: str) -> Entry:
         return form(text=told) if isinstance(told, str) else self.unread(bytes(self._part(place).raw()))
@@ -269,7 +268,8 @@ class CodexExec(Reader):
     @on("msg/exec_command_end", "msg/patch_apply_end", "msg/mcp_tool_call_end", "msg/web_search_end")
     def ended(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call ended; what it was is mostly told only at its start."""
-        yield _returned(_item(record["msg"]), self._part("msg"))
+        item = _item(record["msg"])
+        yield _returned(item, item["type"], self._part("msg"))
 
     @on("msg/token_count")
     def tokens(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -306,26 +306,26 @@ def _fault(message: str) -> Entry:
     return Warned(message=message) if _ADVICE.match(message) else Failed(message=message)
 
 
-def _returned(item: dict[str, Any], part: Part) -> ToolReturned:
+def _returned(item: dict[str, Any], kind: str, part: Part) -> ToolReturned:
+    code = whole(item.get("exit_code"))
     return ToolReturned(
         id=word(item.get("id")),
-        tool=_kind(item),
+        tool=kind,
         input=item,
-        ok=_verdict(item),
+        ok=_verdict(kind, item.get("status"), code),
         output=item.get("aggregated_output"),
-        exit_code=whole(item.get("exit_code")),
+        exit_code=code,
         raw=part,
     )
 
 
-def _verdict(item: dict[str, Any]) -> bool | None:
+def _verdict(kind: str, status: Any, code: int | None) -> bool | None:
     """Whether a call succeeded: a failed status, then the exit code; a command without one does not say."""
-    if item.get("status") in ("failed", "declined"):
+    if status == "failed" or status == "declined":
         return False
-    code = whole(item.get("exit_code"))
     if code is not None:
         return code == 0
-    return None if _kind(item) == "command_execution" else True
+    return None if kind == "command_execution" else True
 
 
 def _item(msg: dict[str, Any]) -> dict[str, Any]:
