@@ -51,33 +51,58 @@ class _Program:
         yield self._record("step_finish", self._finish("tool-calls" if step.deeds else "stop"))
 
     def _record(self, kind: str, own: Record) -> Record:
-        ids = {"id": f"prt_{self._run.id()[:26]}", **self._ids}
-        is_last = kind == "tool_use" and not self._is_kilo
-        part = {**own, **ids} if is_last else {**ids, **own}
         when = self._run.ms()
-        return {"type": kind, "timestamp": when, "sessionID": ids["sessionID"], "part": part}
+        return {"type": kind, "timestamp": when, "sessionID": self._ids["sessionID"], "part": self._part(own)}
+
+    def _part(self, own: Record) -> Record:
+        ids = {"id": f"prt_{self._run.id()[:26]}", **self._ids}
+        if self._is_kilo:
+            return {**ids, **own}
+        part = {**own, **ids}
+        return {name: part[name] for name in _ORDER.get(own["type"], part)}
 
     def _finish(self, reason: str) -> Record:
         own = {"type": "step-finish", "reason": reason, "snapshot": _SNAPSHOT}
-        if self._is_kilo:
-            own["metrics"] = {"generation": 153.45, "source": "computed"}
-            own["time"] = {**_time(self._run), "elapsed": 96}
-        return {**own, "tokens": _TOKENS, "cost": 0.00074}
+        if not self._is_kilo:
+            return {**own, "tokens": {**_TOKENS, "cache": {"write": 0, "read": 1000}}, "cost": 0.00074}
+        metrics = {"generation": 153.45, "source": "computed"}
+        taken = {"cost": 0.00074, "tokens": {**_TOKENS, "cache": {"read": 1000, "write": 0}}}
+        return {**own, "metrics": metrics, "time": {**_time(self._run), "elapsed": 96}, **taken}
 
     def _call(self, deed: Deed) -> Record:
         tool, given, output, details, title = _TOOLS[deed.kind](self._run, deed)
-        state = {"status": "completed", "input": given, "output": output}
+        name = {"tool": tool, "callID": self._run.number("call")}
+        state = {"status": "completed", "input": given, "output": output, "metadata": details, "title": title}
         if self._is_kilo:
-            details["approval"] = {"source": "global", "rule": _RULE}
-            state |= {"title": title, "metadata": details}
-        else:
-            state |= {"metadata": details, "title": title}
-        call = {"tool": tool, "callID": self._run.number("call")}
-        return {"type": "tool", **call, "state": {**state, "time": _time(self._run)}}
+            name = dict(reversed(name.items()))
+            state |= _as_kilo(given, state.pop("metadata"), state.pop("title"))
+        return {"type": "tool", **name, "state": {**state, "time": _time(self._run)}}
+
+
+def _as_kilo(given: Record, details: Record, title: str) -> Record:
+    """Kilo describes a command, also in its metadata, and tells who approved a call."""
+    if "command" in given:
+        title = given["description"]
+        details = {
+            "output": details["output"],
+            "exit": details["exit"],
+            "description": title,
+            "truncated": False,
+        }
+    approval = {"source": "global", "rule": _RULE}
+    return {"title": title, "metadata": {**details, "approval": approval}}
 
 
 _SNAPSHOT = "faacac48b951ae8df792072c1dd0ccb40f216948"
-_TOKENS = {"total": 1620, "input": 500, "output": 56, "reasoning": 64, "cache": {"write": 0, "read": 1000}}
+_TOKENS = {"total": 1620, "input": 500, "output": 56, "reasoning": 64}
+_ORDER = {
+    "step-start": ("id", "messageID", "sessionID", "snapshot", "type"),
+    "step-finish": ("id", "reason", "snapshot", "messageID", "sessionID", "type", "tokens", "cost"),
+    "text": ("id", "messageID", "sessionID", "type", "text", "time"),
+    "reasoning": ("id", "messageID", "sessionID", "type", "text", "time"),
+}
+"""The members of OpenCode's parts; a call's are as they come, the ids last."""
+
 _RULE = {"permission": "bash", "pattern": "*", "action": "allow"}
 
 

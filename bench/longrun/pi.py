@@ -95,7 +95,7 @@ def _updates(content: list[Record]) -> Iterator[tuple[Record, list[Record]]]:
         word = kind.lower()
         if kind == "toolCall":
             text, member = json.dumps(block["arguments"]), "partialArgs"
-            empty = {**block, "arguments": {}}
+            empty = {**block, "arguments": {}, "partialArgs": "", "streamIndex": index}
         else:
             text, member, empty = block[kind], kind, block
         yield {"type": f"{word}_start", "contentIndex": index}, [*before, {**empty, member: ""}]

@@ -67,6 +67,7 @@ def _init(run: Run) -> Record:
         "permission_mode": "yolo",
         "slash_commands": [f"command-{number}" for number in range(40)],
         "qwen_code_version": "0.24.4",
+        "agents": ["general-purpose", "Explore", "review-agent"],
     }
     return {"type": "system", "subtype": "init", "uuid": run.session, **told}
 
