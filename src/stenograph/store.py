@@ -71,9 +71,10 @@ def project(
     cwd: str | None = None,
     profile: Literal["standard", "extended"] = "standard",
     detail: bool = False,
+    by: type[Projection] | None = None,
 ) -> Iterator[Event]:
-    """A stored session as events, each with its record's own time; raises ReadError."""
-    kind = store.projection()
+    """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
+    kind = by or store.projection()
     projection = kind(cwd=cwd, extended=profile == "extended", detail=detail)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id

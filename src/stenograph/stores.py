@@ -11,14 +11,21 @@ from typing import Literal
 from stenograph.errors import NotRecognized, ReadError, UnknownFormat
 from stenograph.event import Event
 from stenograph.model import Session
+from stenograph.projection import Projection
+from stenograph.registry import stream
 from stenograph.store import Store, project
 
 STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
     "cline-task": "stenograph.agents.cline.taskstore:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
+    "asf": "stenograph.interchange.asf_read:AsfStore",
+    "atif": "stenograph.interchange.atif_read:AtifStore",
 }
 """Stores by the name of their format. A path that two could hold is told by what is read."""
+
+INTERCHANGE = ("asf", "atif")
+"""Formats that hold sessions of any agent."""
 
 
 @cache
@@ -62,7 +69,18 @@ def replayed(
     Raises ReadError and NotRecognized like `read`.
     """
     name = os.fspath(path)
-    return project(_store(name), name, cwd=cwd, profile=profile, detail=detail)
+    found = _store(name)
+    return project(found, name, cwd=cwd, profile=profile, detail=detail, by=projection(found, name))
+
+
+def projection(found: Store, path: str) -> type[Projection]:
+    """What turns a session's entries into events: of an interchange format, what its agent's own needs."""
+    if found.format not in INTERCHANGE:
+        return found.projection()
+    try:
+        return stream(found.load(path).summary.agent).projection
+    except UnknownFormat:
+        return found.projection()
 
 
 def _store(name: str) -> Store:
