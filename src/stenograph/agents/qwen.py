@@ -241,12 +241,13 @@ class QwenStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called."""
-        thread, message = blocks.thread(record), members(record.get("message"))
+        thread, call = blocks.thread(record), blocks.only(record, "tool_use")
+        if call is not None:
+            return (self._called(call, Part(self.unit.data, blocks.ONLY), thread),)
+        message = members(record.get("message"))
         found = blocks.content(message)
         if found is None:
             return (self._odd(thread),)
-        if len(found) == 1 and blocks.kind(found[0]) == "tool_use":
-            return (self._called(found[0], blocks.only(self.unit.data), thread),)
         return self._answer(found, word(message.get("id")), thread)
 
     def _answer(self, found: list[Any], name: str | None, thread: str | None) -> Iterator[Entry]:
@@ -263,13 +264,11 @@ class QwenStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts."""
-        thread = blocks.thread(record)
+        thread, result = blocks.thread(record), blocks.only(record, "tool_result")
+        if result is not None:
+            return (_returned(result, Part(self.unit.data, blocks.ONLY), thread),)
         found = blocks.content(record.get("message"))
-        if found is None:
-            return (self._odd(thread),)
-        if len(found) == 1 and blocks.kind(found[0]) == "tool_result":
-            return (_returned(found[0], blocks.only(self.unit.data), thread),)
-        return self._mixed(found, thread)
+        return (self._odd(thread),) if found is None else self._mixed(found, thread)
 
     def _mixed(self, found: list[Any], thread: str | None) -> Iterator[Entry]:
         """What stands in a message of more than one block, or of another kind."""
