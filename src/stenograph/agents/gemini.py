@@ -59,6 +59,7 @@ _RECORDS = ("init", "message", "tool_use", "tool_result", "error", "result")
 _EXIT = re.compile(r"Command exited with code: (-?\d{1,9})")
 _STATUS = {"success": True, "error": False}
 _LONGEST = 60  # bytes that such a line has at most
+_EMPTY = len('""')
 _PLAIN = ("unknown", "Error")  # kinds of errors that say nothing
 
 
@@ -239,11 +240,11 @@ class GeminiStream(Reader):
 
 def _printed(output: Any) -> str | msgspec.Raw | None:
     """What a tool printed, if anything: still as `Raw` where it is too long to tell an exit code."""
-    if isinstance(output, msgspec.Raw):
-        if len(output) > _LONGEST and begins(output, ""):
-            return output
-        output = jsonio.value(output)
-    return word(output)
+    if not isinstance(output, msgspec.Raw):
+        return word(output)
+    if len(output) > _LONGEST and begins(output, ""):
+        return output
+    return word(jsonio.value(output)) if len(output) > _EMPTY else None
 
 
 def _counts(stats: dict[str, Any]) -> Counts:

@@ -59,6 +59,7 @@ _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
+_METADATA = ("part", "state", "metadata")
 _OLD_READ = "<file>"  # how the result of a read begins in 1.0
 
 
@@ -131,7 +132,7 @@ SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
 
 
 class Details(Part, frozen=True):
-    """A result's metadata, as far as it was decoded."""
+    """Where a result's metadata stands, and as much of it as was decoded."""
 
     told: Mapping[str, Any] = {}
 
@@ -293,7 +294,7 @@ class OpenCodeStream(Reader):
             input=state.get("input", state.get("arguments")),
             ok=_verdict(word(state.get("status")), details if name.lower() == "bash" else {}),
             output=_output(state),
-            details=Details(told=details),
+            details=Details(self.unit.data, _METADATA, details),
             exit_code=whole(details.get("exit")),
             duration_ms=_duration(members(state.get("time"))),
             raw=Part(self.unit.data),
