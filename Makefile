@@ -36,7 +36,7 @@ docs: $(VENV)/.ready ## write help texts, tables and the output of snippets into
 	$(BIN)/python scripts/docs.py
 
 bench: $(VENV)/.ready
-	$(BIN)/python bench/run.py
+	failed=0; for each in run streams usage; do $(BIN)/python bench/$$each.py || failed=1; done; exit $$failed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -13,7 +13,7 @@ LAYERS = [
     {"errors", "notes"},
     {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
     | {"model", "event", "paths"},
-    {"reader", "meter", "store", "projection", "tools", "usage", "patch"} | {"shell", "bus"},
+    {"reader", "meter", "store", "projection", "tools", "shapes", "usage", "patch"} | {"shell", "bus"},
     {"agents", "interchange"},
     {"registry", "counting", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}

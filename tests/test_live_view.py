@@ -10,9 +10,9 @@ from rich.console import Console
 
 from stenograph import event as ev
 from stenograph.errors import MissingExtra
-from stenograph.event import Tokens
 from stenograph.live.view import View
-from stenograph.model import Ended, Spent, ToolCalled, ToolReturned
+from stenograph.meter import Account, Counts, Row
+from stenograph.model import ToolCalled, ToolReturned
 
 
 def seen(view: View, *, columns: int = 100) -> str:
@@ -44,8 +44,9 @@ def test_files_tokens_cost_and_last_message() -> None:
     picture = view()
     for number in [*range(7), 6]:
         picture.event(ev.Write(path=f"/w/{number}.py"))
-    picture.entry(Spent(tokens=Tokens(uncached_input=1000, cached_input=500, output=20), cost=0.25))
-    picture.entry(Ended(tokens=Tokens(uncached_input=1, output=None), cost=0.5))
+    first = Row(agent="x", tokens=Counts(uncached_input=1000, cached_input=500, output=20), cost=0.25)
+    picture.spent(Account((first,)))
+    picture.spent(Account((first, Row(agent="x", tokens=Counts(uncached_input=1), cost=0.5))))
     picture.event(ev.Agent(message="First."))
     picture.event(ev.Agent(message="Last\nwords."))
     picture.event(ev.Warning(message="api retry 1 of 2"))

@@ -13,6 +13,7 @@ import pytest
 from recordings import NOON, PROFILES, Recording, lines, recordings
 from stenograph import Event, EventParser, encode
 from stenograph.event import decode
+from stenograph.meter import Account
 from stenograph.registry import stream
 
 ODD: list[Any] = [
@@ -32,16 +33,19 @@ def test_no_odd_member_raises_or_depends_on_shapes(
     rng = random.Random(recording.name)
     for _ in range(3):
         data = b"".join(_line(record) for record in _changed(recording, rng))
-        by_shape = _events(recording, data, profile)
+        by_shape, usage = _read(recording, data, profile)
         assert lines([decode(encode(event)) for event in by_shape]) == lines(by_shape)
         with monkeypatch.context() as patch:
             patch.setattr(stream(recording.format), "shapes", {})
-            assert lines(_events(recording, data, profile)) == lines(by_shape)
+            in_full, in_full_usage = _read(recording, data, profile)
+            assert lines(in_full) == lines(by_shape)
+            assert in_full_usage == usage
 
 
-def _events(recording: Recording, data: bytes, profile: str) -> list[Event]:
+def _read(recording: Recording, data: bytes, profile: str) -> tuple[list[Event], Account]:
     parser = EventParser(recording.format, now=lambda: NOON, profile=profile, detail=True)
-    return parser.feed(data) + parser.flush() + parser.close(1)
+    events = parser.feed(data) + parser.flush() + parser.close(1)
+    return events, parser.usage
 
 
 def _changed(recording: Recording, rng: random.Random) -> Iterator[Any]:

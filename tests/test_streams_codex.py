@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from feeding import fed
-from stenograph import EventParser, detect
+from stenograph import EventParser, detect, shell
 
 
 def item(kind: str, *, end: bool = True, **members: Any) -> dict[str, Any]:
@@ -119,3 +121,18 @@ def test_a_whole_record_behind_a_torn_one_counts() -> None:
 @pytest.mark.parametrize("line", ['{"id":"0","msg":{"type":"task_started"}}', '{"type":"turn.started"}'])
 def test_all_schemas_are_recognized(line: str) -> None:
     assert detect(line.encode()) == "codex-exec"
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_script_is_read_as_the_login_shell_around_it_is(quote: str) -> None:
+    """What Codex puts around commands is taken off ahead of the general rules, which look through it too."""
+    tables = sorted((Path(__file__).parent / "data" / "shell").glob("*.jsonl"))
+    rows = [json.loads(row) for table in tables for row in table.read_text("utf-8").splitlines()]
+    scripts = [row["command"] if isinstance(row, dict) else row for row in rows]
+    for command in (f"/bin/bash -lc {quote}{script}{quote}" for script in scripts):
+        told = fed("codex", item("command_execution", command=command, exit_code=0, status="completed"))
+        kinds = [operation.kind for operation in shell.classify(command, ok=True)]
+        paths = [operation.path for operation in shell.classify(command, ok=True)]
+        assert [event["type"] for event in told] == kinds
+        assert [event.get("path") for event in told] == paths
+        assert all(event["command"] == command for event in told if event["type"] == "command")

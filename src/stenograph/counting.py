@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, tzinfo
 from itertools import chain
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from stenograph import jsonio
 from stenograph.event import Tokens
@@ -28,7 +28,7 @@ class _Consumed(TypedDict, total=False):
     type: str
 
 
-_consumed = jsonio.decoder(_Consumed).decode
+_consumed: Callable[[memoryview], Any] = jsonio.decoder(_Consumed).decode
 _CONSUMED: dict[str, Any] = {}  # stands for a record that tells no usage
 
 
@@ -81,16 +81,18 @@ class Counter:
         kind = stream(format)
         self._reader = kind()
         self._meter = self._reader.meter = kind.meters(kind.agent, zone=zone)
-        self._shapes = {name: kind.meters.shapes.get(name.encode()) for name in kind.meters.reads}
-        self._decoders = {name.encode(): shape.decode for name, shape in self._shapes.items() if shape}
-        self._plain = {name.encode() for name in self._shapes} - self._decoders.keys()
+        self._kinds = kind.meters.reads
+        self._decoders: dict[bytes, Callable[[memoryview], Any]] = {
+            **{name.encode(): jsonio.loads_fast for name in self._kinds},
+            **{name: shape.decode for name, shape in kind.meters.shapes.items()},
+        }
         self._rest: list[bytes] = []  # of a line that is not whole yet
         self._repairing: Records | None = None
         self._begun = False  # a record has come
 
     def feed(self, data: bytes) -> None:
         """Count what the next bytes complete."""
-        if not self._shapes:  # the reader itself tells the meter
+        if not self._kinds:  # the reader itself tells the meter
             deque(self._reader.feed(data), maxlen=0)
             return
         if self._repairing is not None:
@@ -117,7 +119,7 @@ class Counter:
 
     def close(self) -> Account:
         """What was taken, the last line included."""
-        if not self._shapes:
+        if not self._kinds:
             deque(self._reader.flush(), maxlen=0)
         rest = b"".join(self._rest)
         if self._repairing is None and rest and not self._take(rest, memoryview(rest), 0, len(rest)):
@@ -134,9 +136,7 @@ class Counter:
         """Count the line that stands there when it is one record; False when it is anything else."""
         line = view[start:end]
         try:
-            record = self._decode(data, line, start) if data.startswith(_OPENING, start) else None
-            if record is None:
-                record = jsonio.loads_fast(line)
+            record = self._decode(data, line, start)
         except (ValueError, RecursionError):
             return not line.tobytes().strip()
         if type(record) is not dict:
@@ -144,24 +144,23 @@ class Counter:
         self._begun = True
         if record is not _CONSUMED:
             kind = self._reader.kind(record)
-            if kind in self._shapes:
+            if kind in self._kinds:
                 self._reader.measure(kind, record)
         return True
 
-    def _decode(self, data: bytes, line: memoryview, start: int) -> dict[str, Any] | None:
-        """As much of the record as its type asks for; None when it does not have its shape."""
-        word = start + len(_OPENING)
-        kind = data[word : data.find(b'"', word, start + _LONGEST)]
-        shape = self._decoders.get(kind)
-        if shape is None and kind in self._plain:
-            return None
-        try:
-            value: Any = (shape or _consumed)(line)
-        except (ValueError, RecursionError):
-            return None
-        if value["type"].encode() != kind:  # a repeated name: the last one counts
-            return None
-        return cast("dict[str, Any]", value) if shape else _CONSUMED
+    def _decode(self, data: bytes, line: memoryview, start: int) -> Any:
+        """As much of the record as its type asks for; may raise ValueError or RecursionError."""
+        if data.startswith(_OPENING, start):
+            word = start + len(_OPENING)
+            kind = data[word : data.find(b'"', word, start + _LONGEST)]
+            shape = self._decoders.get(kind, _consumed)
+            try:
+                value = shape(line)
+                if value["type"] == kind.decode():  # else the name is repeated: the last one counts
+                    return _CONSUMED if shape is _consumed else value
+            except (ValueError, RecursionError):
+                pass  # it does not have its shape
+        return jsonio.loads_fast(line)
 
     def _repair(self, data: bytes) -> None:
         """Go on with lines that are no records among the others."""
@@ -176,7 +175,7 @@ class Counter:
             record = unit.value
             if type(record) is dict:
                 kind = self._reader.kind(record)
-                if kind in self._shapes:
+                if kind in self._kinds:
                     self._reader.measure(kind, record)
             elif not unit.is_json and unit.data.startswith(b"{"):
                 self._meter.gap(DAMAGED)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 _MOST = 2**63 - 1
 _LARGEST = 1e300
+_YEAR_2100 = 4_102_444_800_000  # milliseconds since 1970
 
 
 def word(value: Any) -> str | None:
@@ -49,7 +51,19 @@ def moment(value: Any) -> str | None:
     """A point in time, RFC 3339: as it is written, or from milliseconds since 1970."""
     if isinstance(value, str):
         return value
+    if type(value) is not int:
+        return None
+    if 0 <= value < _YEAR_2100:
+        rest = value % 60_000
+        seconds = f"{rest / 1000:09.6f}" if rest % 1000 else f"{rest // 1000:02}"
+        return f"{_minute(value // 60_000)}{seconds}+00:00"
     try:
-        return datetime.fromtimestamp(value / 1000, UTC).isoformat() if type(value) is int else None
+        return datetime.fromtimestamp(value / 1000, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         return None
+
+
+@lru_cache(maxsize=16)
+def _minute(minutes: int) -> str:
+    """All that stands ahead of the seconds."""
+    return datetime.fromtimestamp(minutes * 60, UTC).isoformat()[:17]

@@ -15,7 +15,7 @@ STREAMS = {
     "cline-agent": "stenograph.agents.cline.sdk:AgentReader",
     "cline-core": "stenograph.agents.cline.sdk:CoreReader",
     "cline-hub": "stenograph.agents.cline.sdk:HubReader",
-    "codex-exec": "stenograph.agents.codex:CodexExec",
+    "codex-exec": "stenograph.agents.codex.stream:CodexExec",
     "opencode-stream": "stenograph.agents.opencode:OpenCodeStream",
     "kilo-stream": "stenograph.agents.opencode:KiloStream",
     "pi-stream": "stenograph.agents.pi:PiStream",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, Required, TypedDict
 
 import msgspec
 
-from stenograph import event
+from stenograph import event, jsonio
 from stenograph.event import Event
 from stenograph.fields import count, members, moment, word
 from stenograph.meter import NO_END, Counts, Meter
@@ -32,6 +32,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.shapes import begins, input_of
 from stenograph.tools import Tool, text
 
 _PATH = ("file_path", "absolute_path", "path")
@@ -56,7 +57,38 @@ TOOLS = {
 _READ_FROM_0 = Tool(does="read", path=_PATH, first=0)
 _RECORDS = ("init", "message", "tool_use", "tool_result", "error", "result")
 _EXIT = re.compile(r"Command exited with code: (-?\d{1,9})")
+_STATUS = {"success": True, "error": False}
+_LONGEST = 60  # bytes that such a line has at most
+_EMPTY = len('""')
 _PLAIN = ("unknown", "Error")  # kinds of errors that say nothing
+
+
+class ToolUse(TypedDict, total=False):
+    """A call."""
+
+    type: Required[Literal["tool_use"]]
+    timestamp: Any
+    session_id: Any
+    tool_name: Any
+    tool_id: Any
+    parameters: input_of([*TOOLS.values(), _READ_FROM_0])  # type: ignore[valid-type]
+
+
+class ToolResult(TypedDict, total=False):
+    """A call's result; what it printed stays as it is written."""
+
+    type: Required[Literal["tool_result"]]
+    timestamp: Any
+    session_id: Any
+    tool_id: Any
+    status: Any
+    output: msgspec.Raw
+
+
+SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"tool_use": jsonio.decoder(ToolUse),
+    b"tool_result": jsonio.decoder(ToolResult),
+}
 
 
 class GeminiProjection(Projection):
@@ -131,6 +163,7 @@ class GeminiStream(Reader):
             {"stats": True},
         ),
     )
+    shapes = SHAPES
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -155,35 +188,32 @@ class GeminiStream(Reader):
         """The prompt, an answer, or a piece of one."""
         content = record.get("content")
         if not isinstance(content, str):
-            yield self.unread()
-        elif record.get("role") != "assistant":
-            yield Prompted(text=content)
-        elif record.get("delta") is True:
-            yield Said(text=content, message="answer")
-        else:
-            yield Said(text=content)
+            return (self.unread(),)
+        if record.get("role") != "assistant":
+            return (Prompted(text=content),)
+        return (Said(text=content, message="answer" if record.get("delta") is True else None),)
 
     @on("tool_use")
     def tool_use(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call."""
         name, call = word(record.get("tool_name")), word(record.get("tool_id"))
         if name is None:
-            yield self.unread()
-            return
-        yield ToolCalled(id=call, tool=name, input=record.get("parameters"), raw=Part(self.unit.data))
+            return (self.unread(),)
+        return (ToolCalled(id=call, tool=name, input=record.get("parameters"), raw=Part(self.unit.data)),)
 
     @on("tool_result")
     def tool_result(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call's result."""
-        output, status = word(record.get("output")), record.get("status")
-        found = _EXIT.fullmatch(output) if output else None
-        yield ToolReturned(
+        output, status = _printed(record.get("output")), record.get("status")
+        found = _EXIT.fullmatch(output) if isinstance(output, str) else None
+        result = ToolReturned(
             id=word(record.get("tool_id")),
-            ok={"success": True, "error": False}.get(status) if isinstance(status, str) else None,
+            ok=_STATUS.get(status) if isinstance(status, str) else None,
             output=output,
             exit_code=int(found[1]) if found else None,
             raw=Part(self.unit.data),
         )
+        return (result,)
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -206,6 +236,15 @@ class GeminiStream(Reader):
             code=code,
             tokens=_counts(members(record.get("stats"))).tokens,
         )
+
+
+def _printed(output: Any) -> str | msgspec.Raw | None:
+    """What a tool printed, if anything: still as `Raw` where it is too long to tell an exit code."""
+    if not isinstance(output, msgspec.Raw):
+        return word(output)
+    if len(output) > _LONGEST and begins(output, ""):
+        return output
+    return word(jsonio.value(output)) if len(output) > _EMPTY else None
 
 
 def _counts(stats: dict[str, Any]) -> Counts:

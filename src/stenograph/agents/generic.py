@@ -42,7 +42,7 @@ class GenericStream(Reader):
 def _value(text: str) -> msgspec.Raw:
     data = text.encode()
     try:
-        jsonio.loads(data)
+        jsonio.check(data)
     except ValueError:
         return jsonio.raw(text)
     return msgspec.Raw(jsonio.compact(data))

@@ -15,7 +15,18 @@ from stenograph import blocks
 from stenograph.event import Event
 from stenograph.fields import count, members, moment, whole, word
 from stenograph.meter import NOT_TOLD, Counts, Meter
-from stenograph.model import Ended, Entry, Failed, Part, Said, Thought, ToolCalled, ToolReturned
+from stenograph.model import (
+    UNPLACED,
+    Ended,
+    Entry,
+    Failed,
+    Part,
+    Said,
+    Thought,
+    ToolCalled,
+    ToolReturned,
+    Where,
+)
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
@@ -46,6 +57,32 @@ _EDITOR = {
 }
 _SILENT = Tool(does="silent")
 _STATUS = {"success": True, "error": False}
+
+
+class _Span:
+    """A text that may still grow, in the pieces in which it came."""
+
+    def __init__(self, form: type[Said | Thought], name: str | None) -> None:
+        self.form = form
+        self.name = name
+        self._pieces: list[str] = []
+        self._size = 0
+        self._place = UNPLACED
+
+    def grow(self, told: str, place: Where, *, repeats: bool) -> None:
+        """Add a piece: it takes the place of the text so far when it `repeats` all of that and more."""
+        if repeats and len(told) > self._size and told.startswith("".join(self._pieces)):
+            self._pieces, self._size = [], 0
+        self._pieces.append(told)
+        self._size += len(told)
+        self._place = place
+
+    def entry(self) -> Said | Thought:
+        """The text, at the place of its last piece."""
+        return self.form(text="".join(self._pieces), place=self._place)
+
+
+_FORMS: dict[str, type[Said | Thought]] = {"text": Said, "thinking": Thought}
 
 
 class GooseProjection(Projection):
@@ -100,7 +137,7 @@ class GooseStream(Reader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._span: Said | Thought | None = None  # what may still grow, until anything else comes
+        self._span: _Span | None = None  # what may still grow, until anything else comes
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -133,26 +170,26 @@ class GooseStream(Reader):
             yield self.unread()
             return
         content = message.get("content")
+        found = content if isinstance(content, list) else []
         is_own = message.get("role") != "user"
         if not is_own:
             yield from self._ended_span()
         name = word(record.get("id")) or word(message.get("id"))
         repeats = True  # the first piece of a kind may repeat the whole text so far
-        found = content if isinstance(content, list) else []
-        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
-            match block:
-                case {"type": "text" | "thinking" as kind}:
-                    told = text(block, (kind,)) if is_own else None
-                    if told:
-                        yield from self._grown(
-                            record, Thought if kind == "thinking" else Said, name, told, repeats
-                        )
-                        repeats = False
-                case {"type": "redactedThinking"}:
-                    pass
-                case _:
-                    yield from self._ended_span()
-                    yield self._deed(block, part)
+        parts: list[Part] = []
+        for position, block in enumerate(found):
+            kind = blocks.kind(block)
+            if kind == "text" or kind == "thinking":
+                told = word(block.get(kind)) if is_own else None
+                if told:
+                    span, ended = self._span_of(_FORMS[kind], name)
+                    yield from ended
+                    span.grow(told, self.place(record), repeats=repeats)
+                    repeats = False
+            elif kind != "redactedThinking":
+                yield from self._ended_span()
+                parts = parts or blocks.parts(self.unit.data, len(found))
+                yield self._deed(block, parts[position])
 
     @on("complete")
     def complete(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -173,24 +210,18 @@ class GooseStream(Reader):
         yield from self._ended_span()
         yield self.unread()
 
-    def _grown(
-        self, record: dict[str, Any], form: type[Said | Thought], name: str | None, told: str, repeats: bool
-    ) -> Iterator[Entry]:
-        """Add a piece: it takes the place of the text so far when it repeats all of that and more."""
+    def _span_of(self, form: type[Said | Thought], name: str | None) -> tuple[_Span, Iterable[Entry]]:
+        """What a piece of a message belongs to, and what has ended because it is no part of that."""
         span = self._span
-        if type(span) is not form or span.message != name:
-            yield from self._ended_span()
-            span = form(text="", message=name)
-        longer = repeats and len(told) > len(span.text) and told.startswith(span.text)
-        span.text = told if longer else span.text + told
-        span.place = self.place(record)
-        self._span = span
+        if span is not None and span.form is form and span.name == name:
+            return span, ()
+        ended = self._ended_span()
+        self._span = span = _Span(form, name)
+        return span, ended
 
-    def _ended_span(self) -> Iterator[Entry]:
+    def _ended_span(self) -> Iterable[Entry]:
         span, self._span = self._span, None
-        if span:
-            span.message = None
-            yield span
+        return (span.entry(),) if span else ()
 
     def _deed(self, block: Any, part: Part) -> Entry:
         """A call, a result, or a block of no known kind."""

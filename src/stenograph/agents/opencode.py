@@ -9,8 +9,8 @@ no record, a question is drawn on standard output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 import msgspec
 
@@ -22,6 +22,7 @@ from stenograph.model import Entry, Failed, Part, Said, Spent, Thought, ToolRetu
 from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.shapes import begins, input_of
 from stenograph.tools import PATH, Tool, text
 
 _IDS = ("sessionId", "session_id", "agentId", "agent_id", "id")
@@ -58,6 +59,86 @@ _READ_FROM_0 = Tool(does="read", first=0)
 _LIST = Tool(does="list", scope=PATH)
 _DONE = ("completed", "success", "done", "ok")
 _FAILED = ("error", "failed", "failure", "cancelled", "canceled")
+_METADATA = ("part", "state", "metadata")
+_OLD_READ = "<file>"  # how the result of a read begins in 1.0
+
+
+class Shown(TypedDict, total=False):
+    """What a read showed: a file or a directory."""
+
+    type: Any
+
+
+class Metadata(TypedDict, total=False):
+    """What is read of a result's metadata."""
+
+    exit: Any
+    sessionId: Any
+    dir: Any
+    display: Shown
+
+
+class Span(TypedDict, total=False):
+    """When a call began and ended."""
+
+    start: Any
+    end: Any
+
+
+class State(TypedDict, total=False):
+    """A call with its result."""
+
+    status: Required[Any]
+    input: input_of([*KILO_TOOLS.values(), _LIST, _READ_FROM_0], _IDS)  # type: ignore[valid-type]
+    output: msgspec.Raw
+    error: Any
+    metadata: Metadata
+    time: Span
+
+
+class CallPart(TypedDict, total=False):
+    """The part of a call's record."""
+
+    tool: Required[Annotated[str, msgspec.Meta(min_length=1)]]
+    callID: Any
+    state: Required[State]
+
+
+class ToolUse(TypedDict, total=False):
+    """A call's record."""
+
+    type: Required[Literal["tool_use"]]
+    timestamp: Any
+    sessionID: Any
+    session_id: Any
+    sessionId: Any
+    part: Required[CallPart]
+
+
+class StepStart(TypedDict, total=False):
+    """A record that is read for nothing but its session and time."""
+
+    type: Required[Literal["step_start"]]
+    timestamp: Any
+    sessionID: Any
+    session_id: Any
+    sessionId: Any
+
+
+SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"tool_use": jsonio.decoder(ToolUse),
+    b"step_start": jsonio.decoder(StepStart),
+}
+
+
+class Details(Part, frozen=True):
+    """Where a result's metadata stands, and as much of it as was decoded."""
+
+    told: Mapping[str, Any] = {}
+
+    def value(self) -> Any:
+        """The metadata."""
+        return self.told
 
 
 class OpenCodeProjection(Projection):
@@ -74,7 +155,7 @@ class OpenCodeProjection(Projection):
         shown = members(members(entry.details.value()).get("display"))
         if shown.get("type") == "directory":
             call.events = self.draft(_LIST, entry.input)
-        elif isinstance(entry.output, str) and entry.output.startswith("<file>"):
+        elif begins(entry.output, _OLD_READ):
             call.events = self.draft(_READ_FROM_0, entry.input)
         return call
 
@@ -117,7 +198,8 @@ class OpenCodeMeter(Meter):
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A request's beginning, its usage, a subagent, or the fault that ends a run."""
-        self._enter(text(record, _SESSION))
+        if self.session is None or record.get("sessionID") != self.session:
+            self._enter(text(record, _SESSION))
         part = members(record.get("part"))
         match kind:
             case "step_start":
@@ -143,8 +225,8 @@ class OpenCodeMeter(Meter):
 
     def _called(self, part: dict[str, Any]) -> None:
         state = members(part.get("state"))
-        self._refused = _REFUSED in (text(state, ("error",)) or "")
-        if text(members(state.get("metadata")), ("sessionId",)):
+        self._refused = _REFUSED in (word(state.get("error")) or "")
+        if word(members(state.get("metadata")).get("sessionId")):
             self.gap(SUBAGENT)
 
 
@@ -159,6 +241,7 @@ class OpenCodeStream(Reader):
         types=frozenset(("step_start", "step_finish", "text", "reasoning", "tool_use", "error")),
         marks=({"sessionID": True, "part": True}, {"sessionID": True, "error": True}),
     )
+    shapes = SHAPES
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -183,40 +266,40 @@ class OpenCodeStream(Reader):
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The tokens and cost of one request."""
         part = members(record.get("part"))
-        yield Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost")))
+        return (Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost"))),)
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the agent said."""
-        yield Said(text=text(record.get("part"), ("text",)) or text(record, ("text",)) or "")
+        return (Said(text=text(record.get("part"), ("text",)) or text(record, ("text",)) or ""),)
 
     @on("reasoning")
     def thought(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought."""
         told = text(record.get("part"), ("text",)) or text(record, ("text", "reasoning"))
-        yield Thought(text=told or "")
+        return (Thought(text=told or ""),)
 
     @on("tool_use")
     def tool_use(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call and its result."""
         part = members(record.get("part"))
-        name = text(part, ("tool",)) or text(record, ("tool", "toolName", "name"))
+        name = word(part.get("tool")) or text(record, ("tool", "toolName", "name"))
         if name is None:
-            yield self.unread()
-            return
+            return (self.unread(),)
         state = members(part.get("state")) or members(record.get("state")) or record
         details = members(state.get("metadata"))
-        yield ToolReturned(
+        result = ToolReturned(
             id=word(part.get("callID")),
             tool=name,
-            input=next((state[key] for key in ("input", "arguments") if key in state), None),
+            input=state.get("input", state.get("arguments")),
             ok=_verdict(word(state.get("status")), details if name.lower() == "bash" else {}),
-            output=text(state, ("output", "error")),
-            details=Part(self.unit.data, ("part", "state", "metadata")),
+            output=_output(state),
+            details=Details(self.unit.data, _METADATA, details),
             exit_code=whole(details.get("exit")),
             duration_ms=_duration(members(state.get("time"))),
             raw=Part(self.unit.data),
         )
+        return (result,)
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -247,6 +330,14 @@ def _is_kilo(record: dict[str, Any]) -> bool | None:
         return "metrics" in part
     approved = "approval" in members(members(part.get("state")).get("metadata"))
     return True if approved or (kind == "error" and isinstance(record.get("error"), str)) else None
+
+
+def _output(state: dict[str, Any]) -> str | msgspec.Raw | None:
+    """What a call printed, maybe still as `Raw`, else its error."""
+    told = state.get("output")
+    if isinstance(told, msgspec.Raw) and len(told) > 2 and begins(told, ""):
+        return told
+    return text(state, ("output", "error"))
 
 
 def _verdict(status: str | None, details: dict[str, Any]) -> bool | None:

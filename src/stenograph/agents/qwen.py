@@ -10,8 +10,10 @@ requests included. A run that stops at its turn limit or is interrupted ends wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, Required, TypedDict
+
+import msgspec
 
 from stenograph import blocks, jsonio
 from stenograph.event import Event
@@ -32,6 +34,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
+from stenograph.shapes import begins, input_of
 from stenograph.tools import Tool, printed, text
 
 _PATH = ("file_path", "absolute_path", "notebook_path", "path")
@@ -57,6 +60,75 @@ TOOLS = {
 _RECORDS = ("system", "assistant", "user", "stream_event", "result")
 _SHEET = re.compile(r"\nExit Code: (-?\d{1,9})\nSignal: ")
 _FAULT = "[API Error: "
+_TOKENS = _INPUT, _CACHED, _OUTPUT = "input_tokens", "cache_read_input_tokens", "output_tokens"
+
+
+class Block(TypedDict, total=False):
+    """A content block of an answer."""
+
+    type: Any
+    id: Any
+    name: Any
+    input: input_of(TOOLS.values())  # type: ignore[valid-type]
+    text: Any
+    thinking: Any
+
+
+class Message(TypedDict, total=False):
+    """An answer of the model."""
+
+    id: Any
+    content: list[Block] | str
+    usage: Any
+
+
+class Assistant(TypedDict, total=False):
+    """An `assistant` record."""
+
+    type: Required[Literal["assistant"]]
+    session_id: Any
+    parent_tool_use_id: Any
+    message: Message
+
+
+class Result(TypedDict, total=False):
+    """A content block of a `user` record."""
+
+    type: Any
+    text: Any
+    thinking: Any
+    tool_use_id: Any
+    is_error: Any
+    content: msgspec.Raw
+
+
+class ResultMessage(TypedDict, total=False):
+    """The message of a `user` record."""
+
+    content: list[Result] | str
+
+
+class User(TypedDict, total=False):
+    """A `user` record."""
+
+    type: Required[Literal["user"]]
+    session_id: Any
+    parent_tool_use_id: Any
+    message: ResultMessage
+
+
+class Consumed(TypedDict, total=False):
+    """A record that is read for nothing but its session."""
+
+    type: Required[Literal["stream_event"]]
+    session_id: Any
+
+
+SHAPES: dict[bytes, msgspec.json.Decoder[Any]] = {
+    b"assistant": jsonio.decoder(Assistant),
+    b"user": jsonio.decoder(User),
+    b"stream_event": jsonio.decoder(Consumed),
+}
 
 
 class QwenProjection(Projection):
@@ -89,8 +161,8 @@ class QwenMeter(Meter):
                 self._enter(word(record.get("session_id")), word(record.get("model")))
         elif kind == "assistant":
             self.open = True
-            tokens = _counts(members(members(record.get("message")).get("usage")))
-            if tokens.total:
+            usage = members(members(record.get("message")).get("usage"))
+            if any(map(usage.get, _TOKENS)) and (tokens := _counts(usage)).total:
                 self._sum += tokens
                 self._answers += 1
         else:
@@ -124,6 +196,7 @@ class QwenStream(Reader):
         types=frozenset(_RECORDS),
         marks=({"session_id": True}, {"message": True}, {"event": True}),
     )
+    shapes = SHAPES
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,14 +241,18 @@ class QwenStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called."""
-        thread, message = blocks.thread(record), members(record.get("message"))
+        thread, call = blocks.thread(record), blocks.only(record, "tool_use")
+        if call is not None:
+            return (self._called(call, Part(self.unit.data, blocks.ONLY), thread),)
+        message = members(record.get("message"))
         found = blocks.content(message)
         if found is None:
-            yield self._odd(thread)
-            return
+            return (self._odd(thread),)
+        return self._answer(found, word(message.get("id")), thread)
+
+    def _answer(self, found: list[Any], name: str | None, thread: str | None) -> Iterator[Entry]:
         thoughts, texts, others = blocks.sort(found)
-        name = word(message.get("id"))
-        if thoughts or not texts:
+        if thoughts or not (texts or others):
             yield Thought(text="".join(thoughts), message=name, thread=thread)
         if texts:
             said = "".join(texts)
@@ -187,13 +264,17 @@ class QwenStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts."""
-        thread = blocks.thread(record)
+        thread, result = blocks.thread(record), blocks.only(record, "tool_result")
+        if result is not None:
+            return (_returned(result, Part(self.unit.data, blocks.ONLY), thread),)
         found = blocks.content(record.get("message"))
-        if found is None:
-            yield self._odd(thread)
-            return
+        return (self._odd(thread),) if found is None else self._mixed(found, thread)
+
+    def _mixed(self, found: list[Any], thread: str | None) -> Iterator[Entry]:
+        """What stands in a message of more than one block, or of another kind."""
         _, texts, others = blocks.sort(found)
-        yield Prompted(text="".join(texts), thread=thread)
+        if texts or not others:
+            yield Prompted(text="".join(texts), thread=thread)
         parts = blocks.parts(self.unit.data, len(found))
         for position, block in others:
             part = parts[position]
@@ -222,9 +303,10 @@ class QwenStream(Reader):
         )
 
     def _called(self, block: Any, part: Part, thread: str | None) -> Entry:
-        match block:
-            case {"type": "tool_use", "id": str(call), "name": str(name), "input": source} if call:
-                return ToolCalled(id=call, tool=name, input=source, raw=part, thread=thread)
+        if blocks.kind(block) == "tool_use":
+            call, name = block.get("id"), block.get("name")
+            if isinstance(call, str) and call and isinstance(name, str) and "input" in block:
+                return ToolCalled(id=call, tool=name, input=block["input"], raw=part, thread=thread)
         return self._odd(thread, part)
 
     def _odd(self, thread: str | None, part: Part | None = None) -> Entry:
@@ -234,8 +316,8 @@ class QwenStream(Reader):
 
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
-    failed, output = block.get("is_error"), printed(block.get("content"))
-    found = _SHEET.search(output) if output.startswith("Command: ") else None
+    failed, output = block.get("is_error"), block.get("content")
+    found = _SHEET.search(printed(output)) if _may_be_sheet(output) else None
     return ToolReturned(
         id=word(block.get("tool_use_id")),
         ok=not failed if isinstance(failed, bool) else None,
@@ -246,10 +328,15 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     )
 
 
+def _may_be_sheet(output: Any) -> bool:
+    """Whether a result begins like a failed command's sheet; one in blocks has to be decoded to tell."""
+    return begins(output if begins(output, "") else printed(output), "Command: ")
+
+
 def _counts(usage: dict[str, Any]) -> Counts:
     """Tokens of an answer or of the session: input counts the cached ones; the thinking is not told apart."""
     return Counts.together(
-        given=count(usage.get("input_tokens")),
-        read=count(usage.get("cache_read_input_tokens")),
-        output=count(usage.get("output_tokens")),
+        given=count(usage.get(_INPUT)),
+        read=count(usage.get(_CACHED)),
+        output=count(usage.get(_OUTPUT)),
     )

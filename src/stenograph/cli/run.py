@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
@@ -47,6 +48,7 @@ Exit codes:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OUT_OF_TIME = 124
+_PAUSE = 0.5  # seconds between two looks at the account, which is added up anew each time
 _WHY = {"timeout": ", its time was over", "idle": ", silent for too long", "signal": ", told to by a signal"}
 _OURS = frozenset({"--out", "--idle-timeout", "--grace", "--pretty", "--live", "--no-stdin", "--dry-run"})
 
@@ -149,6 +151,7 @@ class _Screen:
 
     def __init__(self, form: Form | None, stack: contextlib.ExitStack, agent: str) -> None:
         self.view = None
+        self._due = 0.0
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         if form == "live" or (form is None and is_terminal):
             self.view = _view(agent, must=form == "live")
@@ -162,6 +165,9 @@ class _Screen:
         """What is to be written for an event."""
         if self.view:
             self.view.event(event)
+            if time.monotonic() >= self._due:
+                self.view.spent(run.usage)
+                self._due = time.monotonic() + _PAUSE
             return b""
         if self._painter is None:
             return encode(event) + b"\n"
@@ -172,6 +178,7 @@ class _Screen:
         """Say in the live view how it ended."""
         if self.view:
             why = _WHY.get(run.outcome.stopped or "", "")
+            self.view.spent(run.usage)
             self.view.end(f"ended with {run.exit_code}{why}")
 
 

@@ -13,7 +13,8 @@ from stenograph import event as ev
 from stenograph import model
 from stenograph.cli.terminal import fold
 from stenograph.errors import MissingExtra
-from stenograph.event import Event, Tokens
+from stenograph.event import Event
+from stenograph.meter import Account
 from stenograph.model import Entry
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class View:
         self._began = clock()
         self._calls: dict[str | None, str] = {}  # unanswered, by id
         self._files: dict[str, None] = {}  # written, in order
-        self._tokens = [0, 0]
-        self._cost: float | None = None
+        self._taken: tuple[int, int, float | None] = (0, 0, None)
         self._message = self._trouble = ""
         self._end = ""
         self._live = Live(
@@ -67,16 +67,12 @@ class View:
             self._live.console.line()
 
     def entry(self, entry: Entry) -> None:
-        """Take notice of what a record said: calls that begin and end, tokens, cost."""
+        """Take notice of what a record said: calls that begin and end."""
         match entry:
             case model.ToolCalled():
                 self._calls[entry.id] = f"{entry.tool} {_gist(entry.input)}"
             case model.ToolReturned():
                 self._calls.pop(entry.id, None)
-            case model.Spent():
-                self._spent(entry.tokens, entry.cost)
-            case model.Ended():
-                self._spent(entry.tokens, entry.cost)
 
     def event(self, event: Event) -> None:
         """Take notice of what the agent did."""
@@ -87,6 +83,11 @@ class View:
                 self._message = text
             case ev.Error(message=text) | ev.Warning(message=text):
                 self._trouble = text
+
+    def spent(self, account: Account) -> None:
+        """Show what was taken so far."""
+        total = account.total
+        self._taken = (total.tokens.given or 0, total.tokens.made or 0, total.cost)
 
     def end(self, how: str) -> None:
         """Say how the run ended; the picture stays as it is."""
@@ -132,18 +133,11 @@ class View:
         return f"{len(self._files)}: " + ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
     def _spending(self) -> str:
-        spent, made = self._tokens
+        spent, made, cost = self._taken
         parts = [f"{spent:,} in, {made:,} out"] if spent or made else []
-        if self._cost is not None:
-            parts.append(f"${self._cost:.4f}")
-        return "  ".join(parts)
-
-    def _spent(self, tokens: Tokens | None, cost: float | None) -> None:
         if cost is not None:
-            self._cost = (self._cost or 0.0) + cost
-        if tokens is not None:
-            self._tokens[0] += (tokens.uncached_input or 0) + (tokens.cached_input or 0)
-            self._tokens[1] += (tokens.output or 0) + (tokens.reasoning or 0)
+            parts.append(f"${cost:.4f}")
+        return "  ".join(parts)
 
 
 def _gist(value: Any) -> str:

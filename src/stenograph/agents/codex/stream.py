@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from stenograph import event, model
-from stenograph.event import Event
+from stenograph.agents.codex.projection import CodexProjection
+from stenograph.agents.codex.shapes import SHAPES
 from stenograph.fields import count, grown, members, whole, word
 from stenograph.meter import NO_END, NOT_TOLD, SUBAGENT, Counts, Meter, without_reasoning
 from stenograph.model import (
@@ -32,18 +32,9 @@ from stenograph.model import (
     ToolReturned,
     Warned,
 )
-from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.tools import Tool, draft, text
-
-TOOLS = {
-    "command_execution": Tool(does="command", folder=("cwd",)),
-    "file_change": Tool(does="write"),
-    "collab_tool_call": Tool(does="other"),
-    "todo_list": Tool(does="silent"),
-}
-"""The kinds of items that are calls; an `mcp_tool_call`, a `web_search` and others are unknown."""
+from stenograph.tools import text
 
 _WORDS = ("agent_message", "assistant_message", "reasoning", "error")
 _STARTS = ("thread.started", "session.created")
@@ -52,77 +43,6 @@ _OLD_TURNS = ("msg/task_started", "msg/task_complete", "msg/error", "msg/turn_ab
 _ITEMS = ("item.started", "item.updated", "item.completed")
 _WAITING = "Reading additional input from stdin..."
 _ADVICE = re.compile(r"Reconnecting\.\.\.|Model metadata for .* not found", re.DOTALL)
-
-
-class CodexProjection(Projection):
-    """Turns Codex's entries into events."""
-
-    tools = TOOLS
-
-    def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
-        super().__init__(cwd=cwd, extended=extended, detail=detail)
-        self._errors: set[str] = set()  # this turn's texts of `error` records
-        self._failures: set[str] = set()  # and of `turn.failed`
-        self._gone: set[str] = set()  # subagents whose end was told
-
-    def started(self, entry: Started) -> Iterable[Event]:
-        """A turn begins with no fault."""
-        self._errors.clear()
-        self._failures.clear()
-        return super().started(entry)
-
-    def failed(self, entry: Failed) -> Iterable[Event]:
-        """An error, unless the turn's failure has told it."""
-        self._errors.add(entry.message)
-        return () if entry.message in self._failures else super().failed(entry)
-
-    def ended(self, entry: Ended) -> Iterable[Event]:
-        """A turn's end: its usage, or its error unless an `error` record has told it."""
-        if entry.message is not None:
-            self._failures.add(entry.message)
-        return () if entry.message in self._errors else super().ended(entry)
-
-    def draft(self, tool: Tool, source: Any) -> list[Event] | None:
-        """A command is taken even when empty; a change of several files is one write each."""
-        if tool.does == "command" and source.get("command") == "":
-            return [event.Command(command="")]
-        if tool.does != "write":
-            return draft(tool, source, self.resolve)
-        return [event.Write(path=self.resolve(path)) for path in _changed(source.get("changes"))] or None
-
-    def returned(self, entry: ToolReturned) -> Iterable[Event]:
-        """The end of a call: what it says counts, else what the start said."""
-        began = self.take(entry.id)
-        call = self.restated(entry, entry.tool or "")
-        if call.events is None and began is not None and began.events is not None:
-            call = began
-        return self.detailed(self.answered(call, entry), call, entry)
-
-    def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
-        """The events of a call that ended."""
-        if call.tool and call.tool.does == "other":
-            return list(self._collaborated(call.entry.input))
-        return super().answered(call, entry)
-
-    def unanswered(self, call: Call) -> list[Event]:
-        """The events of a call whose end never came; an agent that was called for may have started."""
-        if call.tool and call.tool.does == "other":
-            spawn = call.entry.input.get("tool") == "spawn_agent"
-            return list(self.delegated(model.Delegated(action="subagent_started"))) if spawn else []
-        return super().unanswered(call)
-
-    def _collaborated(self, item: dict[str, Any]) -> Iterator[Event]:
-        if item.get("tool") == "spawn_agent":
-            action: event.Action = "subagent_failed" if item.get("status") == "failed" else "subagent_started"
-            told = item.get("receiver_thread_ids")
-            for agent in (told if isinstance(told, list) else None) or [None]:
-                yield from self.delegated(model.Delegated(action=action, id=word(agent)))
-        for agent, state in members(item.get("agents_states")).items():
-            status = members(state).get("status")
-            if status in ("completed", "errored") and agent not in self._gone:
-                self._gone.add(agent)
-                action = "subagent_completed" if status == "completed" else "subagent_failed"
-                yield from self.delegated(model.Delegated(action=action, id=agent))
 
 
 class Totals:
@@ -157,6 +77,10 @@ class CodexMeter(Meter):
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A thread, the beginning or the end of a turn, a subagent, or (oldest schema) a request's tokens."""
         match kind:
+            case "item.completed":
+                item = members(record.get("item"))
+                if item.get("tool") == "spawn_agent" and _kind(item) == "collab_tool_call":
+                    self.gap(SUBAGENT)
             case "thread.started" | "session.created":
                 self._enter(text(record, ("thread_id", "session_id")))
             case "settings":
@@ -169,10 +93,6 @@ class CodexMeter(Meter):
             case "turn.failed":
                 self.open = False
                 self.gap(NOT_TOLD)
-            case "item.completed":
-                item = members(record.get("item"))
-                if _kind(item) == "collab_tool_call" and item.get("tool") == "spawn_agent":
-                    self.gap(SUBAGENT)
             case "msg/token_count":
                 told = self._totals.step(record["msg"])
                 if told is not None:
@@ -204,6 +124,7 @@ class CodexExec(Reader):
             {"message": True, "id": False},
         ),
     )
+    shapes = SHAPES
 
     def __init__(self) -> None:
         super().__init__()
@@ -219,8 +140,11 @@ class CodexExec(Reader):
 
     def kind(self, record: dict[str, Any]) -> str:
         """The type; of the oldest records `msg/` and the type inside."""
+        kind = record.get("type")
+        if isinstance(kind, str):
+            return kind
         if "type" in record:
-            return super().kind(record)
+            return ""
         if isinstance(record.get("msg"), dict):
             return f"msg/{record['msg'].get('type')}"
         return "settings" if word(record.get("workdir")) else "prompt" if set(record) == {"prompt"} else ""
@@ -265,26 +189,25 @@ class CodexExec(Reader):
         """A call began."""
         item = record.get("item")
         if not isinstance(item, dict):
-            yield self.unread()
-        elif _kind(item) not in _WORDS and (name := word(item.get("id"))):
-            yield ToolCalled(id=name, tool=_kind(item), input=item, raw=self._part("item"))
+            return (self.unread(),)
+        kind, name = _kind(item), word(item.get("id"))
+        if name is None or kind in _WORDS:
+            return ()
+        return (ToolCalled(id=name, tool=kind, input=item, raw=self._part("item")),)
 
     @on("item.completed")
     def completed_item(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Something was said, or a call ended."""
         item = record.get("item")
-        if not isinstance(item, dict):
-            yield self.unread()
-            return
-        match _kind(item):
-            case "agent_message" | "assistant_message":
-                yield self._said(Said, item.get("text"), "item")
-            case "reasoning":
-                yield self._said(Thought, item.get("text"), "item")
-            case "error":
-                yield _fault(_message(item))
-            case _:
-                yield _returned(item, self._part("item"))
+        return (self._completed(item) if isinstance(item, dict) else self.unread(),)
+
+    def _completed(self, item: dict[str, Any]) -> Entry:
+        kind = _kind(item)
+        if kind not in _WORDS:
+            return _returned(item, kind, self._part("item"))
+        if kind == "error":
+            return _fault(_message(item))
+        return self._said(Thought if kind == "reasoning" else Said, item.get("text"), "item")
 
     def _said(self, form: type[Said | Thought], told: Any, place: str) -> Entry:
         return form(text=told) if isinstance(told, str) else self.unread(bytes(self._part(place).raw()))
@@ -345,7 +268,8 @@ class CodexExec(Reader):
     @on("msg/exec_command_end", "msg/patch_apply_end", "msg/mcp_tool_call_end", "msg/web_search_end")
     def ended(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A call ended; what it was is mostly told only at its start."""
-        yield _returned(_item(record["msg"]), self._part("msg"))
+        item = _item(record["msg"])
+        yield _returned(item, item["type"], self._part("msg"))
 
     @on("msg/token_count")
     def tokens(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -368,7 +292,8 @@ class CodexExec(Reader):
 
 def _kind(item: dict[str, Any]) -> str:
     """An item's kind: `type`, in one earlier schema `item_type`."""
-    return text(item, ("type", "item_type")) or ""
+    kind = item.get("type")
+    return kind if isinstance(kind, str) and kind else text(item, ("item_type",)) or ""
 
 
 def _message(record: dict[str, Any]) -> str:
@@ -381,36 +306,26 @@ def _fault(message: str) -> Entry:
     return Warned(message=message) if _ADVICE.match(message) else Failed(message=message)
 
 
-def _returned(item: dict[str, Any], part: Part) -> ToolReturned:
+def _returned(item: dict[str, Any], kind: str, part: Part) -> ToolReturned:
+    code = whole(item.get("exit_code"))
     return ToolReturned(
         id=word(item.get("id")),
-        tool=_kind(item),
+        tool=kind,
         input=item,
-        ok=_verdict(item),
+        ok=_verdict(kind, item.get("status"), code),
         output=item.get("aggregated_output"),
-        exit_code=whole(item.get("exit_code")),
+        exit_code=code,
         raw=part,
     )
 
 
-def _verdict(item: dict[str, Any]) -> bool | None:
+def _verdict(kind: str, status: Any, code: int | None) -> bool | None:
     """Whether a call succeeded: a failed status, then the exit code; a command without one does not say."""
-    if item.get("status") in ("failed", "declined"):
+    if status == "failed" or status == "declined":
         return False
-    code = whole(item.get("exit_code"))
     if code is not None:
         return code == 0
-    return None if _kind(item) == "command_execution" else True
-
-
-def _changed(changes: Any) -> list[str]:
-    """The changed files: a list of objects, or (oldest) an object by path that also says where one moved."""
-    if isinstance(changes, dict):
-        moved = [word(members(members(change).get("update")).get("move_path")) for change in changes.values()]
-        return [path for pair in zip(changes, moved, strict=True) for path in pair if path]
-    if not isinstance(changes, list):
-        return []
-    return [path for change in changes if (path := text(change, ("path",)))]
+    return None if kind == "command_execution" else True
 
 
 def _item(msg: dict[str, Any]) -> dict[str, Any]:

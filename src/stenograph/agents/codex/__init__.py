@@ -1,0 +1,1 @@
+"""Codex: its live stream, and what its records mean as events."""

@@ -1,0 +1,39 @@
+"""What the shapes of several agents' records have in common: a tool's input, and results left as `Raw`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from stenograph import jsonio
+from stenograph.tools import Tool
+
+_READ_BY: Mapping[str, tuple[str, ...]] = {
+    "read": ("path", "start", "end", "count"),
+    "write": ("path",),
+    "patch": ("path", "patch"),
+    "search": ("query", "scope"),
+    "list": ("scope",),
+    "command": ("command", "folder"),
+    "skill": ("name", "skill_file", "skill_folder"),
+    "agent": ("name",),
+}
+"""The members of a tool's row that name keys of its input, by what the tool does."""
+
+
+def input_of(tools: Iterable[Tool], others: Iterable[str] = ()) -> Any:
+    """The type of an input of which those keys alone are decoded that some row asks for, and some others."""
+    asked = {key for tool in tools for member in _READ_BY.get(tool.does, ()) for key in getattr(tool, member)}
+    return TypedDict("Input", dict.fromkeys([*sorted(asked), *others], Any), total=False)  # type: ignore[operator]
+
+
+def begins(told: Any, how: str) -> bool:
+    """Whether a text begins like that; one that is still `Raw` is decoded only where that is escaped."""
+    if type(told) is msgspec.Raw:
+        head = bytes(memoryview(told)[: len(how) + 1])
+        if b"\\" not in head:
+            return head == b'"' + how.encode()
+        told = jsonio.value(told)
+    return isinstance(told, str) and told.startswith(how)
