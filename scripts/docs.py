@@ -57,8 +57,8 @@ def _unused(command: click.Command) -> click.Command:
 
 def format_table() -> str:
     """The formats as a Markdown table."""
-    rows = (f"| `{each.name}` | {each.about} | `{each.command}` |\n" for each in stenograph.formats())
-    return "".join(["| format | what it is | printed by |\n| --- | --- | --- |\n", *rows])
+    rows = (f"| `{each.name}` | {each.about} | `{each.source}` |\n" for each in stenograph.formats())
+    return "".join(["| format | what it is | printed by, or stored in |\n| --- | --- | --- |\n", *rows])
 
 
 def renewed(text: str) -> str:

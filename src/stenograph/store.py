@@ -26,6 +26,8 @@ class Store:
 
     format: ClassVar[str]
     agent: ClassVar[str]
+    place: ClassVar[str]
+    """Where such sessions stand."""
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each session that stands directly in a store's folder, or in `root` itself."""

@@ -17,11 +17,11 @@ from stenograph.cli.interrupt import last_words
 from stenograph.cli.main import complain
 from stenograph.cli.pretty import Painter, to_bytes
 from stenograph.cli.recognize import Recognizer
-from stenograph.errors import ReadError, WriteError
+from stenograph.errors import NotRecognized, ReadError, WriteError
 from stenograph.event import Event
 from stenograph.notes import Kind, Report
-from stenograph.store import Store, project
-from stenograph.streams import may_be_stored
+from stenograph.store import project
+from stenograph.streams import is_stored
 
 _AT_ONCE = 256  # events of a stored session that are written together
 _KINDS = [kind.word for kind in Kind]
@@ -140,9 +140,8 @@ class _Run:
         return 1 if self._failed else 0
 
     def _read(self, path: str) -> None:
-        store = stores.store_of(path) if self.options.format is None and may_be_stored(path) else None
-        if store is not None:
-            self._replay(store, path)
+        if is_stored(path, format=self.options.format or "auto"):
+            self._replay(path)
             return
         name = "standard input" if path == "-" else path
         reader = Recognizer(self._parser, format=self.options.format)
@@ -159,18 +158,19 @@ class _Run:
             self.report.merge(reader.report, source=name)
         self._judge(reader, name, fault)
 
-    def _replay(self, store: Store, path: str) -> None:
+    def _replay(self, path: str) -> None:
         """Print the events of a stored session; its notes are the faults of its files."""
         options, show = self.options, _printer(self.options)
         detail = options.detail or options.pretty
         try:
+            store = stores.store_at(path, format=options.format or "auto")
             cwd = options.cwd or store.summary(path).cwd or None
             found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail)
             while part := list(islice(found, _AT_ONCE)):
                 show(part, cwd)
             if options.is_judged:
                 self.report.merge(store.load(path).report)
-        except ReadError as error:
+        except (NotRecognized, ReadError) as error:
             complain(str(error))
             self._failed = True
 

@@ -18,7 +18,7 @@ from stenograph.cli.main import complain
 from stenograph.counting import Counter, of_session
 from stenograph.errors import NotRecognized, ReadError
 from stenograph.meter import Row, merged
-from stenograph.streams import recognized
+from stenograph.streams import is_stored, recognized
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -111,8 +111,8 @@ class _Reading:
                 count += 1
             if not count:
                 self._fail(f"{path}: no stream or session of a known agent in it")
-        elif self._format is None and path.endswith(".json") and stores.store_of(path):
-            yield from self._session(path)
+        elif is_stored(path, format=self._format or "auto"):
+            yield from self._session(path, self._format or "auto")
         else:
             name = "standard input" if path == "-" else path
             yield from self._stream(name, source.chunks(path), self._format)
@@ -121,13 +121,13 @@ class _Reading:
         stored = set()
         for found in find(folder):
             stored.add(os.path.dirname(os.path.abspath(found.path)))
-            yield from self._session(found.path)
+            yield from self._session(found.path, "auto")
         for name, parts, form in streams_below(folder, without=stored):
             yield from self._stream(name, parts, form)
 
-    def _session(self, path: str) -> list[Row]:
+    def _session(self, path: str, form: str) -> list[Row]:
         try:
-            return list(of_session(stores.read(path), zone=self._zone).rows)
+            return list(of_session(stores.read(path, format=form), zone=self._zone).rows)
         except (NotRecognized, ReadError) as fault:
             self._fail(str(fault))
             return []

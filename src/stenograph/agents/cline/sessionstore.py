@@ -21,6 +21,7 @@ class SessionStore(Store):
 
     format = "cline-session"
     agent = "cline"
+    place = "~/.cline/data/sessions/ID"
 
     def find(self, root: str) -> Iterator[str]:
         """The main file of each session in a data folder, its `sessions`, or one session folder."""
