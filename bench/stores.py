@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ import generate
 from run import Row, processor
 
 from stenograph.agents.cline.task import Task, find_sessions, read_task
+from stenograph.document import Member
 from stenograph.stores import store
 
 TASKS = 66
@@ -179,8 +181,14 @@ def walk(task: Task) -> Task:
 
 
 def touch(record: Any) -> None:
-    for member in record.declared.values():
-        member.read(record)
+    for attribute in members(type(record)):
+        getattr(record, attribute)
+
+
+@cache
+def members(kind: type) -> list[str]:
+    """The declared members of a record, by attribute."""
+    return [name for name, member in vars(kind).items() if isinstance(member, Member)]
 
 
 def best(rounds: int, run: Callable[[], object]) -> float:

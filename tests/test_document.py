@@ -14,12 +14,10 @@ from stenograph.errors import NotExact, UsageError
 
 
 class Leaf(Object):
-    __slots__ = ()
     name = Text("name")
 
 
 class Tree(Object):
-    __slots__ = ()
     name = Text("name")
     is_old = Flag("isOld")
     tags = Texts("tags")

@@ -34,7 +34,6 @@ _QUERY = "SELECT * FROM sessions WHERE session_id = ? OR substr(session_id, 1, ?
 class Manifest(Object):
     """A session's own record, `<id>.json`; `metadata` holds title, usage, checkpoints, in hub runs more."""
 
-    __slots__ = ()
     version = Value("version")
     session_id = Text("session_id")
     source = Text("source")
@@ -86,7 +85,6 @@ class Manifest(Object):
 class SDKModelInfo(Object):
     """The model that an assistant message was written with."""
 
-    __slots__ = ()
     id = Text("id")
     provider = Text("provider")
 
@@ -94,7 +92,6 @@ class SDKModelInfo(Object):
 class SDKMetrics(Object):
     """What one assistant message took; `input_tokens` holds cache reads and writes."""
 
-    __slots__ = ()
     input_tokens = Value("inputTokens")
     output_tokens = Value("outputTokens")
     cache_read_tokens = Value("cacheReadTokens")
@@ -105,7 +102,6 @@ class SDKMetrics(Object):
 class SDKMessage(Object):
     """One stored message: `role` is user or assistant, each tool result has a user message of its own."""
 
-    __slots__ = ()
     id = Text("id")
     role = Text("role")
     content = ContentMember()
@@ -138,7 +134,6 @@ class SDKMessage(Object):
 class Origin(Object):
     """Where a message file comes from; the last two members are those of sub-agents and teammates."""
 
-    __slots__ = ()
     source = Text("source")
     mode = Text("mode")
     session_id = Text("sessionId")
@@ -150,7 +145,6 @@ class Origin(Object):
 class Header(Object):
     """The members of a message file."""
 
-    __slots__ = ()
     version = Value("version")
     updated_at = Text("updated_at")
     agent = Text("agent")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
 from stenograph import jsonio
 from stenograph.agents.cline.scalars import is_null, to_int, to_millis, to_range
 from stenograph.document import Array, Bytes, Child, Children, Flag, Member, Node, Object, Text, Texts, Value
@@ -20,12 +22,8 @@ Variant: TypeAlias = Literal["classic", "roo"]
 class Content(Node):
     """What a message or a tool's result holds: a string, a list of blocks, or something that is neither."""
 
-    __slots__ = ("_array", "_text")
-
-    def __init__(self, raw: Bytes) -> None:
-        super().__init__(raw)
-        self._text: bytes | None = None
-        self._array: Array[Block] | None = None
+    _text: bytes | None = None
+    _array: Array[Block] | None = None
 
     @property
     def is_absent(self) -> bool:
@@ -81,22 +79,19 @@ class ContentMember(Member[Content]):
     """The declared member `content`, which always reads as a Content."""
 
     def __init__(self) -> None:
-        super().__init__("content", lambda value: isinstance(value, str | list), lambda: Content(b""))
+        super().__init__("content", msgspec.Raw, lambda value: isinstance(value, str | list), get=self._view)
 
-    def read(self, owner: Object) -> Content:
+    def _view(self, owner: Object) -> Content:
         """The content as a view: its edits are edits of the owner."""
-        found = owner.seen(self.name)
-        if isinstance(found, Content):
-            return found
-        content = Content(owner.cells.get(self.name, b""))
-        owner.keep(self.name, content)
-        return content
+        found = owner.fields.content
+        if not isinstance(found, Content):
+            owner.fields.content = found = owner.keep(self.name, Content(found or b""))
+        return found
 
 
 class MediaSource(Object):
     """Where an image's or a document's bytes are."""
 
-    __slots__ = ()
     type = Text("type")
     media_type = Text("media_type")
     data = Text("data")
@@ -106,7 +101,6 @@ class MediaSource(Object):
 class Block(Object):
     """One content block: Anthropic's, with the members Cline and Roo add; `type` says which apply."""
 
-    __slots__ = ()
     type = Text("type")
     text = Text("text")
     thinking = Text("thinking")
@@ -126,7 +120,6 @@ class Block(Object):
 class ModelInfo(Object):
     """The model that a classic assistant message was written with."""
 
-    __slots__ = ()
     model_id = Text("modelId")
     provider_id = Text("providerId")
     mode = Text("mode")
@@ -135,7 +128,6 @@ class ModelInfo(Object):
 class MetricTokens(Object):
     """The counts of Metrics, as written."""
 
-    __slots__ = ()
     prompt = Value("prompt")
     completion = Value("completion")
     cached = Value("cached")
@@ -148,7 +140,6 @@ class Metrics(Object):
     `cached` is cache writes and reads together. It repeats what the request's UI message says: add only one.
     """
 
-    __slots__ = ()
     tokens = Child("tokens", MetricTokens)
     cost = Value("cost")
 
@@ -156,7 +147,6 @@ class Metrics(Object):
 class Message(Object):
     """One element of the API history; Roo also writes reasoning items of their own, without a role."""
 
-    __slots__ = ()
     role = Text("role")
     content = ContentMember()
     id = Text("id")
@@ -194,7 +184,6 @@ class Message(Object):
 class ReqInfo(Object):
     """One request's usage, the JSON text of an `api_req_started` message; counts are kept as written."""
 
-    __slots__ = ()
     request = Text("request")
     tokens_in = Value("tokensIn")
     tokens_out = Value("tokensOut")
@@ -223,7 +212,6 @@ _USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
 class UIMessage(Object):
     """One element of the UI messages: what the chat view shows, an ask or a say."""
 
-    __slots__ = ()
     ts = Value("ts")
     type = Text("type")
     ask = Text("ask")
@@ -274,12 +262,8 @@ class UIMessage(Object):
         known = self.seen("text")
         if isinstance(known, ReqInfo):
             return known
-        data = self.text.encode("utf-8", "backslashreplace")
-        if not isinstance(_loads(data), dict):
-            return None
-        info = ReqInfo(data)
-        self.keep("text", info)
-        return info
+        info = ReqInfo(self.text.encode("utf-8", "backslashreplace"))
+        return self.keep("text", info) if info.is_whole else None
 
 
 class ContextUpdate(Node):
@@ -289,8 +273,6 @@ class ContextUpdate(Node):
     last update of a block wins. A message or block entry that cannot be read is one update with `error`
     set, and `message` or `block` is -1.
     """
-
-    __slots__ = ("block", "edit_type", "error", "message")
 
     def __init__(
         self,
@@ -346,7 +328,6 @@ class ContextUpdate(Node):
 class ModelUsage(Object):
     """One switch of the model."""
 
-    __slots__ = ()
     ts = Value("ts")
     model_id = Text("model_id")
     model_provider_id = Text("model_provider_id")
@@ -356,7 +337,6 @@ class ModelUsage(Object):
 class Environment(Object):
     """One environment the task ran in: the only place where a classic task names Cline's version."""
 
-    __slots__ = ()
     ts = Value("ts")
     cline_version = Text("cline_version")
 
@@ -364,7 +344,6 @@ class Environment(Object):
 class TaskMetadata(Object):
     """The task's metadata; Roo's holds `files_in_context` alone, a log in which paths repeat."""
 
-    __slots__ = ()
     files_in_context = Value("files_in_context")
     model_usage = Children("model_usage", ModelUsage)
     environment_history = Children("environment_history", Environment)
@@ -373,7 +352,6 @@ class TaskMetadata(Object):
 class HistoryItem(Object):
     """A task's entry in an index: an element of classic's `taskHistory.json`, Roo's `history_item.json`."""
 
-    __slots__ = ()
     id = Text("id")
     ts = Value("ts")
     task = Text("task")
@@ -399,10 +377,3 @@ class HistoryItem(Object):
     def deleted_range(self) -> tuple[int, int] | None:
         """The API messages that requests leave out, both ends included."""
         return to_range(self.conversation_history_deleted_range)
-
-
-def _loads(data: bytes) -> Any:
-    try:
-        return jsonio.loads(data)
-    except ValueError:
-        return None
