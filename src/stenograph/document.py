@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
@@ -92,6 +93,7 @@ class Object(Node):
     _shape: ClassVar[type[msgspec.Struct]]
     _decoder: ClassVar[msgspec.json.Decoder[Any]]
     fields: Any = _Fields()
+    _is_odd = False
     _known: dict[str, msgspec.Raw] | None = None
     _changes: dict[str, bytes | None] | None = None
     _views: dict[str, Node] | None = None
@@ -108,10 +110,11 @@ class Object(Node):
         try:
             return self._decoder.decode(self._raw)
         except (ValueError, RecursionError):
-            fields = self._shape()
+            fields, self._is_odd = self._shape(), True
+        with suppress(ValueError):  # a text that was only taken for an object has no members
             for name in self.present:
                 setattr(fields, name, self.declared[name].decoded(self.cells[name]))
-            return fields
+        return fields
 
     @property
     def error(self) -> str | None:
@@ -121,11 +124,15 @@ class Object(Node):
     @property
     def is_whole(self) -> bool:
         """Whether the bytes are one JSON object and nothing else."""
+        if self.error:
+            return False
+        if self.fields is not None and not self._is_odd:
+            return True
         try:
             jsonio.check(self.raw)
         except ValueError:
             return False
-        return self.error is None
+        return True
 
     @property
     def cells(self) -> dict[str, msgspec.Raw]:
@@ -445,7 +452,7 @@ class Value(Member[Any]):
 def opens(raw: Bytes, byte: bytes) -> bool:
     """Whether a JSON value begins with this byte."""
     view = memoryview(raw)
-    if view[:1] == byte:
+    if view and view[0] == byte[0]:
         return True
     at = skip_space(view, 0)
     return at > 0 and view[at : at + 1] == byte

@@ -6,6 +6,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -46,6 +47,20 @@ def to_millis(value: Any) -> datetime | None:
     if found is None or not 0 <= found[0] < _YEAR_10000_MS:
         return None
     return _EPOCH + timedelta(milliseconds=found[0])
+
+
+def to_stamp(value: Any) -> str | None:
+    """The same time as RFC 3339 in UTC, to the millisecond."""
+    found = to_int(value)
+    if found is None or not 0 <= found[0] < _YEAR_10000_MS:
+        return None
+    second, ms = divmod(found[0], 1000)
+    return f"{_second(second)}.{ms:03}Z"
+
+
+@lru_cache(maxsize=1024)
+def _second(since_1970: int) -> str:
+    return (_EPOCH + timedelta(seconds=since_1970)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def to_range(value: Any) -> tuple[int, int] | None:

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
-from stenograph.agents.cline.requests import to_time
-from stenograph.agents.cline.scalars import to_int
+from stenograph.agents.cline.scalars import to_int, to_stamp
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
 from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
@@ -126,7 +125,7 @@ def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextU
     """Where an element stands: its file, its number from 1, its bytes."""
     start, end = array.spans[at]
     return Where(
-        at=to_time(element.time),
+        at=to_stamp(element.ts),
         line=at + 1,
         offset=start,
         length=end - start,
@@ -194,8 +193,8 @@ def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Ent
     elif not is_kept and (entry := _alone(message, is_first=is_first)):
         yield entry
     else:
-        record = {name: message.get(name) for name in message.cells}
-        yield Noticed(kind=f"{message.type}/{kind}", record=record, raw=Part(message.raw))
+        raw = message.raw
+        yield Noticed(kind=f"{message.type}/{kind}", record=jsonio.loads(raw), raw=Part(raw))
 
 
 def _request(message: UIMessage) -> Iterator[Entry]:
@@ -203,7 +202,8 @@ def _request(message: UIMessage) -> Iterator[Entry]:
     if info is None:
         return
     if info.has_usage:
-        yield Spent(tokens=tokens_of(info), cost=totals_of(info).cost)
+        took = totals_of(info)
+        yield Spent(tokens=tokens_of(info, took), cost=took.cost)
     else:
         yield Noticed(kind=f"{message.type}/{message.kind}", raw=Part(message.raw))
     if info.cancel_reason:

@@ -10,6 +10,8 @@ from stenograph.agents.cline.types import ReqInfo
 from stenograph.event import Tokens
 from stenograph.model import Totals
 
+_MANY = 2**63
+
 
 def totals_of(info: ReqInfo) -> Totals:
     """The counts of one request as written; what is no number is 0."""
@@ -35,13 +37,12 @@ def add(parts: Iterable[Totals]) -> Totals:
     )
 
 
-def tokens_of(info: ReqInfo) -> Tokens:
-    """The classes of tokens of one request.
+def tokens_of(info: ReqInfo, spent: Totals) -> Tokens:
+    """The classes of tokens of one request, whose counts are given.
 
     By the OpenAI protocol, which Roo names, `tokensIn` holds what came from the cache; by Anthropic's, and
     where no protocol is named, it holds neither cache reads nor writes.
     """
-    spent = totals_of(info)
     whole = spent.tokens_in + spent.cache_writes
     if info.api_protocol == "openai":
         whole = max(0, spent.tokens_in - spent.cache_reads)
@@ -49,5 +50,7 @@ def tokens_of(info: ReqInfo) -> Tokens:
 
 
 def _count(value: object) -> int:
+    if type(value) is int and 0 <= value < _MANY:
+        return value
     found = to_int(value)
     return found[0] if found else 0
