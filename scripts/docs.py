@@ -122,16 +122,18 @@ def _python(code: str, names: dict[str, object]) -> str:
 @contextlib.contextmanager
 def _workplace() -> Iterator[None]:
     """The folder and the environment in which the snippets of a page run."""
-    before, path = Path.cwd(), os.environ["PATH"]
+    before, environ = Path.cwd(), dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "tests").symlink_to(ROOT / "tests")
-        os.environ.update(PATH=f"{Path(sys.executable).parent}:{path}", COLUMNS=str(_WIDTH), NO_COLOR="1")
+        path = f"{Path(sys.executable).parent}:{environ['PATH']}"
+        os.environ.update(PATH=path, COLUMNS=str(_WIDTH), NO_COLOR="1", XDG_CACHE_HOME=f"{folder}/.cache")
         os.chdir(folder)
         try:
             yield
         finally:
             os.chdir(before)
-            os.environ["PATH"] = path
+            os.environ.clear()
+            os.environ.update(environ)
 
 
 def main() -> int:
