@@ -62,6 +62,11 @@ class NotRecognized(Error):
 class ReadError(Error):
     """The input as a whole cannot be read, or strict mode met a fault."""
 
+    @classmethod
+    def of(cls, path: str, fault: OSError) -> ReadError:
+        """What the system says of a path."""
+        return cls(f"{(fault.strerror or str(fault)).lower()}: {path}")
+
 
 class WriteError(Error):
     """The target cannot be written."""

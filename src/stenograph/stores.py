@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Literal
 
@@ -41,8 +42,11 @@ def store_at(path: str | os.PathLike[str], *, format: str = "auto") -> Store:  #
 
 def _misfit(name: str, found: Store | None, wanted: str | None) -> Error:
     """Why a path is not what it was taken for."""
-    if not os.path.lexists(name):
-        return ReadError(f"no such file or directory: {name}")
+    try:
+        if stat.S_ISDIR(os.stat(name).st_mode):
+            os.scandir(name).close()
+    except OSError as fault:
+        return ReadError.of(name, fault)
     if found:
         return NotRecognized(f"{name} holds a {found.format}, no {wanted}")
     if os.path.isdir(name):

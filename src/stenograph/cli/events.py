@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from itertools import islice
 from typing import Any, Literal
 
 import click
@@ -166,7 +165,7 @@ class _Run:
             store = stores.store_at(path, format=options.format or "auto")
             cwd = options.cwd or store.summary(path).cwd or None
             found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail)
-            while part := list(islice(found, _AT_ONCE)):
+            for part in _batches(found):
                 show(part, cwd)
             if options.is_judged:
                 self.report.merge(store.load(path).report)
@@ -195,6 +194,23 @@ class _Run:
             profile=options.profile,
             detail=options.detail or options.pretty,
         )
+
+
+def _batches(events: Iterator[Event]) -> Iterator[list[Event]]:
+    """Events in lists; what came before a fault is given before the fault is raised."""
+    part: list[Event] = []
+    fault = None
+    try:
+        for event in events:
+            part.append(event)
+            if len(part) == _AT_ONCE:
+                yield part
+                part = []
+    except ReadError as error:
+        fault = error
+    yield part
+    if fault is not None:
+        raise fault
 
 
 def _printer(options: Options) -> Callable[[list[Event], str | None], None]:

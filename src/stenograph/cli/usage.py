@@ -119,7 +119,7 @@ class _Reading:
 
     def _below(self, folder: str) -> Iterator[Row]:
         stored = set()
-        for found in find(folder):
+        for found in find(folder, skipped=lambda fault: self._fail(str(fault))):
             stored.add(os.path.dirname(os.path.abspath(found.path)))
             yield from self._session(found.path, "auto")
         for name, parts, form in streams_below(folder, without=stored):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stenograph.agents.cline.drift import note_new
 from stenograph.agents.cline.projection import TOOLS
@@ -14,7 +14,7 @@ from stenograph.agents.cline.sessions import Manifest, SDKMessage, StoredSession
 from stenograph.agents.cline.usage import add
 from stenograph.document import Object
 from stenograph.errors import Place
-from stenograph.model import Request, Sent, Session, Summary, Totals
+from stenograph.model import Entry, Request, Sent, Session, Summary, Totals
 from stenograph.notes import Kind, Report
 
 _TITLE = 200
@@ -37,6 +37,14 @@ def load(path: str) -> Session:
         source=session,
         sent=lambda request: _sent(session, request),
     )
+
+
+def live(path: str) -> Iterator[Entry]:
+    """The entries of the run as its stream told them; raises ReadError behind them for what is not loaded."""
+    session = read_session(path)
+    yield from replay(session, as_live=True)
+    for fault in session.unloaded():
+        raise fault
 
 
 def check(path: str) -> tuple[int, Report]:
@@ -140,10 +148,11 @@ def _sent(session: StoredSession, request: Request) -> list[Sent]:
 
 
 def _note_faults(session: StoredSession, report: Report) -> None:
-    names = [f"{session.id}.json", "sessions.db", *(each.name for each in _transcripts(session))]
-    for name, error in zip(names, _errors(session)):
+    files = [f"{session.id}.json", *(each.name for each in _transcripts(session))]
+    manifest, *logs = (os.path.join(session.dir, name) for name in files)
+    for path, error in zip((manifest, session.rows_path, *logs), _errors(session)):
         if error:
-            report.add(Kind.DAMAGED, "damaged-file", Place(os.path.join(session.dir, name)), error)
+            report.add(Kind.DAMAGED, "damaged-file", Place(path), error)
 
 
 def _check_transcript(session: StoredSession, transcript: Transcript, report: Report) -> None:

@@ -193,8 +193,8 @@ class Transcript(msgspec.Struct, kw_only=True, frozen=True, eq=False):
 class StoredSession(msgspec.Struct, kw_only=True, frozen=True, eq=False):
     """One session folder as read: `lead` is the session's own message file, `agents` those of the others.
 
-    `rows` are the database's rows of the session and its agents by session id, as stored: booleans are 0
-    and 1, `metadata_json` is text.
+    `rows` are the rows of the session and its agents in the database `rows_path` by session id, as stored:
+    booleans are 0 and 1, `metadata_json` is text.
     """
 
     dir: str
@@ -205,9 +205,19 @@ class StoredSession(msgspec.Struct, kw_only=True, frozen=True, eq=False):
     lead: Transcript | None
     agents: list[Transcript]
     rows: dict[str, dict[str, Any]]
+    rows_path: str
     rows_error: str | None
     others: list[str]
     dirs: list[str]
+
+    def unloaded(self) -> list[ReadError]:
+        """Why each message file that is there could not be loaded."""
+        files = [*([self.lead] if self.lead else []), *self.agents]
+        return [
+            ReadError(f"{os.path.join(self.dir, file.name)}: {file.error}")
+            for file in files
+            if isinstance(file.source, Refused)
+        ]
 
     @property
     def units(self) -> int:
@@ -236,9 +246,8 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: b
         raise ReadError(f"{folder} holds neither a manifest nor messages")
     manifest, manifest_error = _manifest(folder, f"{id}.json", found.files)
     transcripts = {log: _read_transcript(os.path.join(folder, log), log) for log in logs}
-    known, rows_error = (
-        _rows(db or os.path.join(folder, "..", "..", "db", "sessions.db"), id) if rows else ({}, None)
-    )
+    rows_path = db or os.path.join(folder, "..", "..", "db", "sessions.db")
+    known, rows_error = _rows(rows_path, id) if rows else ({}, None)
     return StoredSession(
         dir=folder,
         id=id,
@@ -248,6 +257,7 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: b
         lead=transcripts.pop(id + MESSAGES, None),
         agents=list(transcripts.values()),
         rows=known,
+        rows_path=rows_path,
         rows_error=rows_error,
         others=[file for file in found.files if file not in logs and file != f"{id}.json"],
         dirs=found.dirs,
@@ -351,5 +361,5 @@ def _rows(path: str, id: str) -> tuple[dict[str, dict[str, Any]], str | None]:  
     try:
         rows = database.read_rows(path, _QUERY, (id, len(prefix), prefix))
     except ReadError as fault:
-        return {}, str(fault)
+        return {}, str(fault).removeprefix(f"{path}: ")
     return {str(row["session_id"]): row for row in rows}, None

@@ -31,11 +31,15 @@ _TITLE = 200
 
 
 def of_task(folder: str) -> Summary:
-    """The summary of a task directory; raises ReadError when it has no main file."""
+    """The summary of a task directory; raises ReadError when it has no main file that can be loaded."""
     names = list_dir(folder).files
     has_ui = FILE_UI in names or FILE_LEGACY in names
-    found = of_loaded(read_task(folder, without=(FILE_API,) if has_ui else ()))
-    return found if found.requests or FILE_API not in names else of_loaded(read_task(folder))
+    task = read_task(folder, without=(FILE_API,) if has_ui else ())
+    found = of_loaded(task)
+    if found.requests or not (has_ui and FILE_API in names):
+        task.require()
+        return found
+    return of_loaded(read_task(folder).require())
 
 
 def of_loaded(task: Task) -> Summary:

@@ -18,7 +18,7 @@ from stenograph.agents.cline.folders import (
 )
 from stenograph.model import Entry, Request, Sent, Session, Summary
 from stenograph.notes import Report
-from stenograph.store import Store
+from stenograph.store import Skipped, Store
 
 if TYPE_CHECKING:
     from stenograph.projection import Projection
@@ -37,9 +37,9 @@ class TaskStore(Store):
     agent = "cline"
     place = "…/saoudrizwan.claude-dev/tasks/ID"
 
-    def find(self, root: str) -> Iterator[str]:
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each task in a storage directory, its `tasks`, or one task directory."""
-        return iter_sessions(root)
+        return iter_sessions(root, skipped=skipped)
 
     def holds(self, path: str) -> bool:
         """Whether a path is a task directory, or a file in one that is read."""
