@@ -78,7 +78,7 @@ class _Search:
 
     def walk(self, path: str, *, depth: int) -> Iterator[Found]:
         """The sessions of a store, or of the stores in the folders below."""
-        if os.path.isfile(path):
+        if not os.path.isdir(path):
             found = store_of(path)
             if found and self._is_new(os.path.dirname(os.path.abspath(path))):
                 yield Found(path, found.format)

@@ -106,10 +106,18 @@ def list_dir(folder: str) -> Listing:
     """What a directory holds; raises ReadError when it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted((entry.name, entry.is_dir()) for entry in entries)
+            found = sorted((entry.name, _is_dir(entry)) for entry in entries)
     except OSError as fault:
         raise ReadError(f"cannot list {folder}: {(fault.strerror or str(fault)).lower()}") from fault
     return Listing([name for name, is_dir in found if not is_dir], [name for name, is_dir in found if is_dir])
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a directory or a link to one; a link that leads round to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def read_bounded(path: str) -> bytes:
