@@ -2,7 +2,7 @@
 
 `docs.py --check` only names the pages that are stale, and exits with 1 when one is.
 
-- `<!-- help NAME -->` or `<!-- formats -->`, up to `<!-- end -->`: written anew.
+- `<!-- help NAME -->`, `<!-- formats -->` or `<!-- codes -->`, up to `<!-- end -->`: written anew.
 - A `console` block: each line behind `$ ` is run by the shell (a backslash at its end joins the next one),
   and what follows is its output, both streams.
 - A `python` block: what it prints stands in the `text` block right behind it.
@@ -28,12 +28,13 @@ import click
 
 import stenograph
 from stenograph.cli.main import COMMANDS, steno
+from stenograph.interchange.codes import CODES
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 _WIDTH = 100
-_PART = re.compile(r"(<!-- (help|formats)(?: ([a-z]+))? -->\n).*?(<!-- end -->)", re.S)
+_PART = re.compile(r"(<!-- (help|formats|codes)(?: ([a-z]+))? -->\n).*?(<!-- end -->)", re.S)
 _SNIPPET = re.compile(r"^```(console|python)\n(.*?)^```\n(?:(\n?)```text\n(.*?)^```\n)?", re.M | re.S)
 
 
@@ -61,6 +62,15 @@ def format_table() -> str:
     return "".join(["| format | what it is | printed by, or stored in |\n| --- | --- | --- |\n", *rows])
 
 
+def code_table() -> str:
+    """The codes of conversion reports as a Markdown table."""
+    rows = (
+        f"| `{name}` | {code.kind.word} | {code.meaning} | {f'`{code.example}`' if code.example else ''} |\n"
+        for name, code in CODES.items()
+    )
+    return "".join(["| code | kind | meaning | example |\n| --- | --- | --- | --- |\n", *rows])
+
+
 def renewed(text: str) -> str:
     """A page with its generated parts and the outputs of its snippets written anew."""
     names: dict[str, object] = {"__name__": "snippet"}
@@ -83,7 +93,9 @@ def agrees(actual: str, expected: str) -> bool:
 
 def _part(found: re.Match[str]) -> str:
     begin, what, name, end = found.groups()
-    body = format_table() if what == "formats" else f"```text\n{help_text(name)}\n```\n"
+    if what == "help":
+        return f"{begin}```text\n{help_text(name)}\n```\n{end}"
+    body = format_table() if what == "formats" else code_table()
     return f"{begin}{body}{end}"
 
 

@@ -25,7 +25,7 @@ from stenograph import tools as vocabulary
 from stenograph.agents.cline import chat
 from stenograph.model import Entry, Session
 from stenograph.reader import Reader
-from stenograph.registry import STORES, canonical, store, stream
+from stenograph.registry import INTERCHANGE, STORES, canonical, store, stream
 from stenograph.tools import Tool
 
 ROOT = Path(__file__).parents[1]
@@ -190,7 +190,10 @@ def sessions(name: str) -> list[Session]:
 
 def pages(_: str) -> str:
     """The list of all pages."""
-    return "".join(f"- [`{each.name}`]({each.name}.md): {each.about}\n" for each in formats())
+    return "".join(
+        f"- [`{each.name}`]({'../' if each.name in INTERCHANGE else ''}{each.name}.md): {each.about}\n"
+        for each in formats()
+    )
 
 
 def _methods(reader: type[Reader], seen: Counter[str]) -> dict[Any, list[str]]:

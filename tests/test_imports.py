@@ -6,7 +6,7 @@ import sys
 import stenograph
 
 PUBLIC = ["Error", "Event", "EventParser", "NotRecognized", "ReadError", "Report", "UnknownFormat"]
-PUBLIC += ["Session", "detect", "encode", "events", "find", "formats", "read", "usage"]
+PUBLIC += ["Session", "convert", "detect", "encode", "events", "find", "formats", "read", "usage"]
 OPTIONAL = {
     "rich",
     "websockets",

@@ -16,10 +16,10 @@ LAYERS = [
     {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
     | {"shell_moves", "shell_plain", "shell_wrappers", "bus"},
-    {"agents", "formats"},
+    {"agents", "interchange"},
     {"registry", "counting", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}
-    | {"convert", "run", "follow", "prices", "compare", "redact"},
+    | {"conversion", "sessions", "targets", "run", "follow", "prices", "compare", "redact"},
     {"corpus"},
     {"cli", "live", "web"},
 ]

@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from command import CLINE, STENO, TOOLS, Done, steno
+from command import CLINE, DATA, STENO, TOOLS, Done, steno
+from stenograph import convert
 from stenograph.cli import main
 from stenograph.errors import Error, UnknownFormat
 
@@ -127,6 +128,8 @@ def workplace(tmp_path, monkeypatch):
     mine.chmod(0o755)
     envelope = {"event": "iteration.started", "sessionId": "s1", "payload": {"iteration": 1}}
     (tmp_path / "events.jsonl").write_text(f"{json.dumps(envelope)}\n")
+    shutil.copytree(DATA / "cline-store" / "legacy_read" / "tasks", tmp_path / "tasks")
+    convert(TOOLS, tmp_path / "session.asf.jsonl", to="asf")
     for home in (tmp_path / ".cline" / "data", tmp_path / "exports"):
         shutil.copytree(STORE, home)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stenograph.conversion import convert
     from stenograph.corpus import find
     from stenograph.counting import usage
     from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
@@ -27,6 +28,7 @@ __all__ = [
     "Report",
     "Session",
     "UnknownFormat",
+    "convert",
     "detect",
     "encode",
     "events",
@@ -45,6 +47,7 @@ _HOMES = {
     "Report": "notes",
     "Session": "model",
     "UnknownFormat": "errors",
+    "convert": "conversion",
     "detect": "streams",
     "encode": "event",
     "events": "streams",

@@ -17,6 +17,7 @@ import msgspec
 T = TypeVar("T")
 
 _DEPTH = 100  # how deep the slow path builds Python values before it leaves the bytes alone
+_EXACT = 2**53  # below it every whole number is one of binary64
 _DIGITS = 4000  # below the 4,300 digits at which int() refuses
 
 _SPACE = re.compile(rb"[ \t\n\r]*")
@@ -29,6 +30,7 @@ _ARRAY: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgs
 _decode = msgspec.json.Decoder().decode
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
 _encode = msgspec.json.Encoder().encode
+_in_order = msgspec.json.Encoder(order="sorted").encode
 
 
 class Malformed(ValueError):
@@ -96,6 +98,117 @@ def dumps(value: Any) -> bytes:
         return _encode(value)
     except (UnicodeEncodeError, RecursionError):
         return b"".join(_pieces(value))
+
+
+def canonical(value: Any) -> bytes:
+    """The canonical JSON (RFC 8785) of a value made of plain Python objects.
+
+    Raises ValueError for what has none: a number that is not exactly a binary64 one, a lone surrogate,
+    `Raw`; RecursionError for nesting too deep. (PyPI rfc8785 refuses whole numbers above 2^53 that are
+    exact.)
+    """
+    return _in_order(_spelled(value))
+
+
+def repeated_name(data: bytes) -> str | None:
+    """A member name that stands twice in one object of a JSON text, None when there is none.
+
+    Raises ValueError for what is no JSON, RecursionError for nesting too deep.
+    """
+    found: list[str] = []
+
+    def note(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        known = dict(members)
+        if len(known) != len(members):
+            names = [name for name, _ in members]
+            found.append(next(name for at, name in enumerate(names) if name in names[:at]))
+        return known
+
+    json.loads(data, object_pairs_hook=note, parse_int=str, parse_float=str)
+    return found[0] if found else None
+
+
+def _spelled(value: Any) -> Any:
+    """The value itself, or a copy with `Raw` where msgspec would spell a part otherwise than RFC 8785."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int:
+        return value if -_EXACT < value < _EXACT else msgspec.Raw(_ecma(_as_float(value)))
+    if kind is float:
+        return msgspec.Raw(_ecma(value))
+    if kind is dict:
+        return _spelled_object(value)
+    if kind is list or kind is tuple:
+        parts = [part if type(part) is str else _spelled(part) for part in value]
+        same = all(new is old for new, old in zip(parts, value))
+        return value if same else parts
+    raise ValueError(f"{kind.__name__} has no canonical form")
+
+
+def _spelled_object(value: dict[str, Any]) -> Any:
+    changed: dict[str, Any] | None = None
+    is_wide = False
+    for name, member in value.items():
+        if not name.isascii():
+            is_wide = is_wide or max(name) > "\ud7ff"
+        kind = type(member)
+        if kind is str or kind is bool or member is None or (kind is int and -_EXACT < member < _EXACT):
+            continue  # the usual members, without a call
+        new = _spelled(member)
+        if new is not member:
+            changed = changed or dict(value)
+            changed[name] = new
+    found = value if changed is None else changed
+    return msgspec.Raw(_wide_object(found)) if is_wide else found
+
+
+def _wide_object(value: dict[str, Any]) -> bytes:
+    """An object some of whose names sort otherwise by UTF-16 code units than by code points."""
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return b"{" + b",".join(_encode(name) + b":" + _in_order(value[name]) for name in names) + b"}"
+
+
+def _as_float(value: int) -> float:
+    """A whole number's binary64 value, when it is that or is spelled as JavaScript spells it."""
+    try:
+        near = float(value)
+    except OverflowError:
+        raise ValueError("a number beyond binary64") from None
+    if int(near) != value and _ecma(near) != str(value).encode():
+        raise ValueError("a whole number that binary64 cannot hold")
+    return near
+
+
+def _ecma(value: float) -> bytes:
+    """A number as JavaScript spells it."""
+    if not math.isfinite(value):
+        raise ValueError("a number that is not finite")
+    if value == 0:
+        return b"0"
+    digits, exponent = _digits(repr(abs(value)))
+    sign = "-" if value < 0 else ""
+    count = len(digits)
+    if count <= exponent <= 21:
+        text = digits + "0" * (exponent - count)
+    elif 0 < exponent <= 21:
+        text = f"{digits[:exponent]}.{digits[exponent:]}"
+    elif -6 < exponent <= 0:
+        text = f"0.{'0' * -exponent}{digits}"
+    else:
+        mantissa = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
+        text = f"{mantissa}e{exponent - 1:+d}"
+    return (sign + text).encode()
+
+
+def _digits(shortest: str) -> tuple[str, int]:
+    """Of Python's shortest spelling: the significant digits, and how many stand before the point."""
+    mantissa, _, power = shortest.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    exponent = len(whole) + int(power or 0) - (len(whole + fraction) - len(digits))
+    return digits.rstrip("0"), exponent
 
 
 def raw(value: Any) -> msgspec.Raw:

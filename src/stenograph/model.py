@@ -47,6 +47,9 @@ class Part(msgspec.Struct, frozen=True):
             return None
 
 
+NO_PART = Part()
+
+
 class Where(msgspec.Struct, frozen=True, gc=False):
     """When and where a record was told: `seen` is when it was observed, `at` the time it tells itself.
 
@@ -68,19 +71,41 @@ UNPLACED = Where()
 
 
 class Fact(msgspec.Struct, kw_only=True):
-    """What every entry has: the place of its record, and the thread it belongs to."""
+    """What every entry has: the place of its record, the thread it belongs to, and what it was made of.
+
+    `source` is the record, or the part of it that the entry tells in other words; only stored sessions and
+    readers told to be `in_full` set it.
+    """
 
     place: Where = UNPLACED
     thread: Any = None
+    source: Part = NO_PART
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """The call of a model that an entry came out of; entries with one `id` came out of one call.
+
+    `tokens` and `cache_writes` (a part of the uncached input) are what the call's own records say of it; an
+    output count is left out where it was told before the end. `request` is the provider's id of the request.
+    """
+
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    request: str | None = None
+    stop: str | None = None
+    tokens: Tokens | None = None
+    cache_writes: int | None = None
 
 
 class Started(Fact, tag="started"):
-    """A session, or a turn of it, began: the workspace and what else was told."""
+    """A session, or a turn of it, began: the workspace, the system prompt, and what else was told."""
 
     session_id: str | None = None
     cwd: str | None = None
     model: str | None = None
     version: str | None = None
+    instructions: str | None = None
 
 
 class Prompted(Fact, tag="prompted"):
@@ -96,13 +121,20 @@ class Said(Fact, tag="said"):
     text: str
     message: str | None = None
     fault: bool = False
+    reply: Reply | None = None
 
 
 class Thought(Fact, tag="thought"):
-    """The model's thinking; empty where only its place is told (redacted)."""
+    """The model's thinking; empty where only its place is told (redacted).
+
+    `signature` is the provider's proof of it, `redacted` what stands for it encrypted.
+    """
 
     text: str
     message: str | None = None
+    signature: str | None = None
+    redacted: str | None = None
+    reply: Reply | None = None
 
 
 class ToolCalled(Fact, tag="called"):
@@ -112,6 +144,7 @@ class ToolCalled(Fact, tag="called"):
     tool: str
     input: Any
     raw: Part = Part()
+    reply: Reply | None = None
 
 
 class ToolReturned(Fact, tag="returned"):
@@ -143,10 +176,18 @@ class Delegated(Fact, tag="delegated"):
 
 
 class Spent(Fact, tag="spent"):
-    """Tokens and cost of one turn, as a delta."""
+    """Tokens and cost of one turn, as a delta.
+
+    `cache_writes` is a part of the uncached input. `kind` is set where it was no turn of its own: requests
+    that a restored checkpoint took back, subagents' sums, the making of a summary. `fault_code` says why the
+    call ended early.
+    """
 
     tokens: Tokens
     cost: float | None = None
+    cache_writes: int | None = None
+    kind: str | None = None
+    fault_code: str | None = None
 
 
 class Warned(Fact, tag="warned"):
@@ -176,12 +217,16 @@ class Ended(Fact, tag="ended"):
 
 
 class Noticed(Fact, tag="noticed"):
-    """Known housekeeping, named by `kind`; only some projections speak of it."""
+    """Known housekeeping, named by `kind`; only some projections speak of it.
+
+    `tree` is the harness's own name for the state of the workspace's files that it saved.
+    """
 
     kind: str
     record: Any = None
     raw: Part = Part()
     inside: tuple[Any, ...] = ()  # entries of another agent's event that the record carries
+    tree: str | None = None
 
 
 class Unread(Fact, tag="unread"):
@@ -260,7 +305,11 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True, eq=False):
-    """One stored session: what happened in it, and the agent's own records in `source`."""
+    """One stored session: what happened in it, and the agent's own records in `source`.
+
+    `rest` is what the agent keeps beside the timeline: whole files (`file/NAME`), what damage left unread
+    (`fault/NAME`), sessions that this one started (`child`).
+    """
 
     summary: Summary
     entries: list[Entry]
@@ -268,6 +317,7 @@ class Session(msgspec.Struct, kw_only=True, eq=False):
     report: Report
     source: Any
     sent: Callable[[Request], list[Sent]]
+    rest: list[Entry] = []
 
     def context_at(self, request: int) -> list[Sent]:
         """What the model was sent at a request, counted from 0 as in `requests`; raises UsageError for none.

@@ -32,8 +32,13 @@ STORES = {
     "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
     "cline-task": "stenograph.agents.cline.taskstore:TaskStore",
     "roo-task": "stenograph.agents.roo:RooStore",
+    "asf": "stenograph.interchange.asf_read:AsfStore",
+    "atif": "stenograph.interchange.atif_read:AtifStore",
 }
 """Stored sessions: format name to the store that finds and reads them."""
+
+INTERCHANGE = ("asf", "atif")
+"""Formats that hold sessions of any agent."""
 
 ALIASES = {name.split("-")[0]: name for name in reversed([*STREAMS, *STORES]) if "-" in name}
 """An agent's bare name is the first of its formats."""

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from stenograph.shell_line import KNOWN, Line
-from stenograph.shell_moves import leading_cd, moves_directory
+from stenograph.shell_moves import leading_cd, moves, moves_directory
 from stenograph.shell_words import WORD, Unclear
 
-__all__ = ["Kind", "Operation", "classify", "leading_cd", "moves_directory", "succeeded"]
+__all__ = ["Kind", "Operation", "classify", "leading_cd", "moves", "moves_directory", "succeeded"]
 
 Kind: TypeAlias = Literal["read", "search", "list", "command"]
 
@@ -78,6 +78,8 @@ def succeeded(command: str, *, ok: bool | None, exit_code: int | None = None, te
 _LEAD = rf"[ \t\n]*cd[ \t]+([{WORD}./][{WORD}./-]*)[ \t]*&&[ \t]*"
 _FIRST = re.compile(rf"(?:{_LEAD})?[ \t\n]*([{WORD}./+-]+)(?=[ \t\n;|&]|$)")
 """The first word behind a `cd PATH &&`, when all of that is plain."""
+_OTHER_GIT = re.compile(r"git[ \t]+(?!(?:grep|ls-files)(?![a-z-]))[a-z][a-z-]*(?=[ \t\n;|&]|$)")
+"""Git commands that are not understood."""
 _KEPT = 4096  # characters; longer commands are not remembered
 _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
@@ -106,7 +108,7 @@ def _line(command: str, base: str | None, workspace: str | None) -> Line | None:
 @lru_cache(maxsize=128)  # agents run the same few commands again and again
 def _understood(command: str, base: str | None, workspace: str | None) -> Line | None:
     first = _FIRST.match(command)
-    if first and first[2].rpartition("/")[2] not in KNOWN:
+    if first and (first[2].rpartition("/")[2] not in KNOWN or _OTHER_GIT.match(command, first.start(2))):
         return None
     line = Line(base, workspace)
     try:

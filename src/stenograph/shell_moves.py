@@ -53,12 +53,21 @@ def moves_directory(command: str) -> bool:
 
     Of a text whose quotes or brackets do not match the answer is yes when one of the words stands in it.
     """
-    if _NAMED.search(command) is None:
+    return _moves_further(command, leads=leading_cd(command) is not None)
+
+
+def moves(command: str) -> tuple[str | None, bool]:
+    """Both answers at once: of `leading_cd` and of `moves_directory`."""
+    folder = leading_cd(command)
+    return folder, _moves_further(command, leads=folder is not None)
+
+
+def _moves_further(command: str, *, leads: bool) -> bool:
+    named = len(_NAMED.findall(command))
+    if named == leads and (named == 0 or _QUIET.fullmatch(command)):
         return False
     flat = _flat(command.replace("\r\n", "\n"))
-    if flat is None:
-        return True
-    return len(_MOVING.findall(flat)) > (leading_cd(command) is not None)
+    return flat is None or len(_MOVING.findall(flat)) > leads
 
 
 _PART = r"""'[^'\n]*+' | "[^"\n]*+\""""

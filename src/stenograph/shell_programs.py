@@ -64,8 +64,7 @@ def _files(words: list[Word]) -> list[str]:
 
 
 def _reads(files: list[str], stretch: Stretch | None, *, certain: bool) -> list[Found]:
-    first, last = stretch or (None, None)
-    start, end = line_range(first, end=last)
+    start, end = line_range(stretch[0], end=stretch[1]) if stretch else (None, None)
     sure = certain and len(files) == 1
     return [Found(kind="read", path=file, start=start, end=end, certain=sure) for file in files]
 

@@ -31,6 +31,8 @@ class Store:
     agent: ClassVar[str]
     place: ClassVar[str]
     """Where such sessions stand."""
+    is_file: ClassVar[bool] = False
+    """Whether a session is a file of its own, not a folder."""
 
     def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each session that stands directly in a store's folder, or in `root` itself.
@@ -79,9 +81,10 @@ def project(
     cwd: str | None = None,
     profile: Literal["standard", "extended"] = "standard",
     detail: bool = False,
+    by: type[Projection] | None = None,
 ) -> Iterator[Event]:
-    """A stored session as events, each with its record's own time; raises ReadError."""
-    kind = store.projection()
+    """A stored session as events, each with its record's own time, `by` a projection; raises ReadError."""
+    kind = by or store.projection()
     projection = kind(cwd=cwd, extended=profile == "extended", detail=detail)
     for entry in store.live(path):
         projection.session_id = getattr(entry, "session_id", None) or projection.session_id

@@ -7,13 +7,14 @@ import stat
 from collections.abc import Iterator
 from typing import Literal
 
-from stenograph.errors import Error, NotRecognized, ReadError
+from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
 from stenograph.event import Event
 from stenograph.model import Session
-from stenograph.registry import STORES, canonical, store
+from stenograph.projection import Projection
+from stenograph.registry import INTERCHANGE, STORES, canonical, store, stream
 from stenograph.store import Store, project
 
-__all__ = ["STORES", "read", "replayed", "store", "store_at", "store_of"]
+__all__ = ["INTERCHANGE", "STORES", "projection", "read", "replayed", "store", "store_at", "store_of"]
 
 
 def store_of(path: str | os.PathLike[str]) -> Store | None:
@@ -80,4 +81,16 @@ def replayed(
     Raises ReadError and NotRecognized like `store_at`.
     """
     name = os.fspath(path)
-    return project(store_at(name, format=format), name, cwd=cwd, profile=profile, detail=detail)
+    found = store_at(name, format=format)
+    by = projection(found, name)
+    return project(found, name, cwd=cwd, profile=profile, detail=detail, by=by)
+
+
+def projection(found: Store, path: str) -> type[Projection]:
+    """What turns a session's entries into events: of an interchange format, what its agent's own needs."""
+    if found.format not in INTERCHANGE:
+        return found.projection()
+    try:
+        return stream(found.load(path).summary.agent).projection
+    except UnknownFormat:
+        return found.projection()

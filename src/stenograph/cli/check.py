@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import click
@@ -71,12 +70,13 @@ def check(*, paths: tuple[str, ...], as_json: bool, fail_on: str) -> int:
 
 
 def _json(found: Found, count: int, report: Report) -> Iterator[bytes]:
-    path = os.path.dirname(found.path)
-    yield jsonio.dumps({"path": path, "format": found.format, "units": count, "notes": report.to_json()})
+    yield jsonio.dumps(
+        {"path": found.place, "format": found.format, "units": count, "notes": report.to_json()}
+    )
 
 
 def _text(found: Found, count: int, report: Report) -> Iterator[str]:
     """A session that has notes, and they."""
     if report.notes:
-        yield f"{clean(os.path.dirname(found.path))}: {count} units"
+        yield f"{clean(found.place)}: {count} units"
         yield from (f"  {clean(line)}" for line in report.to_text().splitlines())

@@ -35,6 +35,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "stenograph.cli.translate:translate",
         "Turn recorded events of one layer of the Cline SDK into another layer's, JSON lines to JSON lines.",
     ),
+    "convert": (
+        "stenograph.cli.convert:convert",
+        "Write sessions in another format, with a report of every difference.",
+    ),
+    "report": ("stenograph.cli.report:report", "Tell what a conversion would change, and write nothing."),
+    "verify": (
+        "stenograph.cli.verify:verify",
+        "Check files of the Agent Session Format against every rule of the format.",
+    ),
     "hub": (
         "stenograph.cli.hub:hub",
         "Watch a running Cline hub. Needs the extra: pip install 'stenograph[hub]'.",

@@ -14,7 +14,7 @@ _SHOWN = 5
 def told(found: Found, fault: object) -> str:
     """What went wrong with a session, its path in front unless the fault names it."""
     message = str(fault)
-    return message if os.path.dirname(found.path) in message else f"{found.path}: {message}"
+    return message if found.place in message else f"{found.path}: {message}"
 
 
 def resolve(name: str, *, roots: tuple[str, ...] = ()) -> str:
@@ -27,11 +27,7 @@ def resolve(name: str, *, roots: tuple[str, ...] = ()) -> str:
         except OSError as fault:
             raise ReadError.of(name, fault) from None
     found = sorted(
-        {
-            os.path.dirname(each.path)
-            for each in find(roots or None)
-            if os.path.basename(os.path.dirname(each.path)).startswith(name)
-        }
+        {each.place for each in find(roots or None) if os.path.basename(each.place).startswith(name)}
     )
     exact = [path for path in found if os.path.basename(path) == name]
     if len(found) == 1 or len(exact) == 1:

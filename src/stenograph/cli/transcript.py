@@ -14,7 +14,9 @@ from stenograph.model import Entry
 
 _INDENT = "  "
 _LINES = 12
-_HIDDEN = frozenset(("place", "thread", "raw", "details", "inside", "record"))
+_HIDDEN = frozenset(
+    ("place", "thread", "raw", "details", "inside", "record", "source", "reply", "signature", "redacted")
+) | {"instructions", "cache_writes", "tree", "fault_code"}
 
 
 def to_json(entry: Entry) -> dict[str, Any]:

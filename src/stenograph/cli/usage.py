@@ -120,7 +120,7 @@ class _Reading:
     def _below(self, folder: str) -> Iterator[Row]:
         stored = set()
         for found in find(folder, skipped=lambda fault: self._fail(str(fault))):
-            stored.add(os.path.dirname(os.path.abspath(found.path)))
+            stored.add(os.path.abspath(found.place))
             yield from self._session(found.path, "auto")
         for name, parts, form in streams_below(folder, without=stored):
             yield from self._stream(name, parts, form)
@@ -163,7 +163,7 @@ def streams_below(
 ) -> Iterator[tuple[str, Iterator[bytes], str | None]]:
     """Streams and records of runs below a folder: a name, the bytes, and the format where that is told.
 
-    The folders `without`, those of stored sessions, hold other files.
+    The folders and files `without` are those of stored sessions.
     """
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
@@ -174,6 +174,8 @@ def streams_below(
             files = [name for name in files if name not in ("raw.jsonl", "run.json", "events.jsonl")]
         for name in sorted(files):
             path = os.path.join(place, name)
+            if os.path.abspath(path) in without:
+                continue
             form = _recognize(path)
             if form is not None:
                 yield path, source.chunks(path), form

@@ -25,6 +25,11 @@ class Found(NamedTuple):
     path: str
     format: str
 
+    @property
+    def place(self) -> str:
+        """The session's folder, or the file that it is."""
+        return self.path if store(self.format).is_file else os.path.dirname(self.path)
+
 
 def find(
     root: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
@@ -80,15 +85,20 @@ class _Search:
         """The sessions of a store, or of the stores in the folders below."""
         if not os.path.isdir(path):
             found = store_of(path)
-            if found and self._is_new(os.path.dirname(os.path.abspath(path))):
+            if found and self._is_new(path if found.is_file else os.path.dirname(os.path.abspath(path))):
                 yield Found(path, found.format)
             return
         if not self._is_new(path):
             return
         shelf = path
         for name in _KINDS:
-            for main in store(name).find(path, skipped=self._tell):
+            kind = store(name)
+            for main in kind.find(path, skipped=self._tell):
                 folder = os.path.dirname(main)
+                if kind.is_file:
+                    if self._is_new(main):
+                        yield Found(main, name)
+                    continue
                 if folder == path.rstrip(os.sep):
                     yield Found(main, name)
                     return

@@ -15,6 +15,7 @@ from stenograph import blocks, jsonio
 from stenograph.agents.claude.meter import ClaudeMeter, cost_since, counted
 from stenograph.agents.claude.projection import ClaudeProjection
 from stenograph.agents.claude.shapes import SHAPES
+from stenograph.event import Tokens
 from stenograph.fields import word
 from stenograph.model import (
     NOWHERE,
@@ -23,6 +24,7 @@ from stenograph.model import (
     Noticed,
     Part,
     Prompted,
+    Reply,
     Said,
     Started,
     Thought,
@@ -36,6 +38,7 @@ from stenograph.tools import text
 
 _FLAGS = frozenset(("interrupted", "is_interrupted", "is_interruption"))
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
+_SHARED = ("tool_use_result",)
 
 
 class ClaudeStream(Reader):
@@ -89,15 +92,15 @@ class ClaudeStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
-        thread = blocks.thread(record)
+        block = blocks.only(record, "tool_use")
+        if block is not None and not self.is_full:
+            return (self._deed(block, Part(self.unit.data, blocks.ONLY), blocks.thread(record)),)
         message = record.get("message")
         found = blocks.content(message)
         if found is None or not isinstance(message, dict):
-            return (self._odd(thread),)
-        if len(found) == 1:
-            call = self._called(found[0], blocks.only(self.unit.data), thread)
-            if call is not None:
-                return (call,)
+            return (self._odd(blocks.thread(record)),)
+        if self.is_full:
+            return self._in_order(record, message, found)
         return self._message(record, message, found)
 
     def _message(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
@@ -112,22 +115,42 @@ class ClaudeStream(Reader):
         for position, block in deeds:
             yield self._deed(block, parts[position], thread)
 
-    def _called(self, block: Any, part: Part, thread: str | None) -> Entry | None:
-        """The call that a block is, or None."""
-        kind = blocks.kind(block)
-        call = word(block.get("id")) if kind in _CALLS else None
-        if call is None:
-            return None
-        # A server's tool is outside every table, whatever its name: without input it counts as malformed.
-        given = block.get("input") if kind == "tool_use" else None
-        return ToolCalled(call, word(block.get("name")) or "", given, part, thread=thread)
+    def _in_order(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
+        """An entry for each block as it stands, with the model call that it came out of."""
+        thread, name, reply = blocks.thread(record), word(message.get("id")), _reply(record, message)
+        fault = record.get("is_api_error_message") is True or message.get("model") == "<synthetic>"
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
+            entry: Entry
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    entry = Said(text=text, message=name, fault=fault, reply=reply, thread=thread)
+                case {"type": "thinking", "thinking": str(text)}:
+                    signed = word(block.get("signature"))
+                    entry = Thought(text=text, message=name, signature=signed, reply=reply, thread=thread)
+                case {"type": "redacted_thinking"}:
+                    hidden = word(block.get("data"))
+                    entry = Thought(text="", message=name, redacted=hidden, reply=reply, thread=thread)
+                case _:
+                    entry = self._deed(block, part, thread)
+                    if isinstance(entry, ToolCalled):
+                        entry.reply = reply
+            entry.source = self._source(message, position)
+            yield entry
+
+    def _source(self, message: dict[str, Any], position: int) -> Part:
+        """Where a block stands in the record; a message that is a string is one block."""
+        path = ("message", "content")
+        return Part(self.unit.data, path if isinstance(message["content"], str) else (*path, position))
 
     def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
-        """A block that is neither text nor thinking."""
-        called = self._called(block, part, thread)
-        if called is not None:
-            return called
+        """A block that is neither text nor thinking: a call, a server's result, or no known one."""
         kind = blocks.kind(block)
+        if kind in _CALLS:
+            call, name = block.get("id"), block.get("name")
+            if call and isinstance(call, str):
+                # A server's tool is outside every table, whatever its name: without input it is malformed.
+                given = block.get("input") if kind == "tool_use" else None
+                return ToolCalled(call, name if isinstance(name, str) else "", given, part, thread=thread)
         if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
@@ -135,34 +158,39 @@ class ClaudeStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        thread = blocks.thread(record)
-        found = blocks.content(record.get("message"))
-        if found is None:
-            return (self._odd(thread),)
-        shared, refused = record.get("tool_use_result"), _refused(record.get("tool_result_meta"))
-        if len(found) == 1 and blocks.kind(found[0]) == "tool_result":
-            return (self._result(found[0], blocks.only(self.unit.data), thread, shared, refused),)
-        return self._given(record, found, shared, refused)
+        shared, thread = record.get("tool_use_result"), blocks.thread(record)
+        refused = _refused(record.get("tool_result_meta"))
+        block = blocks.only(record, "tool_result")
+        if block is not None and not self.is_full:
+            return (self._result(block, Part(self.unit.data, blocks.ONLY), thread, shared, refused),)
+        return self._given(record, thread, shared, refused)
 
     def _given(
-        self, record: dict[str, Any], found: list[Any], shared: Any, refused: Collection[str]
+        self, record: dict[str, Any], thread: str | None, shared: Any, refused: Collection[str]
     ) -> Iterator[Entry]:
         """The blocks that the model was given; `shared` is of one of the results among them."""
-        thread, synthetic = blocks.thread(record), record.get("isSynthetic") is True
+        found, synthetic = blocks.content(record.get("message")), record.get("isSynthetic") is True
+        if found is None:
+            yield self._odd(thread)
+            return
         owners = None if shared is None or _results(found) < 2 else self._owners()
         if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
-        for block, part in zip(found, blocks.parts(self.unit.data, len(found)), strict=True):
+        for position, (block, part) in enumerate(zip(found, blocks.parts(self.unit.data, len(found)))):
             kind = blocks.kind(block)
+            entry: Entry
             if kind == "tool_result":
                 mine = shared if owners is None or word(block.get("tool_use_id")) in owners else None
-                yield self._result(block, part, thread, mine, refused)
+                entry = self._result(block, part, thread, mine, refused)
             elif kind == "text" and isinstance(block.get("text"), str):
-                yield Prompted(text=block["text"], synthetic=synthetic, thread=thread)
+                entry = Prompted(text=block["text"], synthetic=synthetic, thread=thread)
             elif kind == "image" and record.get("isReplay") is True:
-                yield Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
+                entry = Noticed(kind="user/replayed", record=record, raw=part, thread=thread)
             else:
-                yield self._odd(thread, part)
+                entry = self._odd(thread, part)
+            if self.is_full:
+                entry.source = self._source(record["message"], position)
+            yield entry
 
     def _owners(self) -> set[str | None]:
         """The ids that a record's `tool_use_result` names, which is of one of its several results."""
@@ -174,17 +202,19 @@ class ClaudeStream(Reader):
         self, block: dict[str, Any], part: Part, thread: str | None, shared: Any, refused: Collection[str]
     ) -> Entry:
         """A result, with what its record tells of it beside the block (`shared`)."""
-        own, name = block.get("tool_use_result"), word(block.get("tool_use_id"))
+        own, name = block.get("tool_use_result"), block.get("tool_use_id")
+        if not name or not isinstance(name, str):
+            name = None
         if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
             where = Part(part.data, (*part.path, "tool_use_result"))
         else:
-            where = Part(self.unit.data, ("tool_use_result",))
+            where = Part(self.unit.data, _SHARED)
         failed = (
             block.get("is_error") is True
             or name in refused
-            or _interrupted(block)
-            or (own is not None and _interrupted(own))
-            or (shared is not None and _interrupted(shared))
+            or (not _FLAGS.isdisjoint(block) and _interrupted(block))
+            or (own and _interrupted(own))
+            or (shared and _interrupted(shared))
         )
         return ToolReturned(
             id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
@@ -236,14 +266,30 @@ class ClaudeStream(Reader):
         return entry
 
 
+def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
+    """The call of the model; its usage was told when the answer began unless a reason to stop is there."""
+    usage, stop = message.get("usage"), word(message.get("stop_reason"))
+    took = counted(usage) if isinstance(usage, dict) else None
+    tokens = took.tokens if took else None
+    if tokens and not stop:
+        tokens = Tokens(uncached_input=tokens.uncached_input, cached_input=tokens.cached_input)
+    return Reply(
+        id=word(message.get("id")),
+        model=word(message.get("model")),
+        request=word(record.get("request_id")),
+        stop=stop,
+        tokens=tokens,
+        cache_writes=took.cache_write if took else None,
+    )
+
+
 def _results(found: list[Any]) -> int:
     return sum(blocks.kind(block) == "tool_result" for block in found)
 
 
 def _interrupted(source: Any) -> bool:
-    if not isinstance(source, dict) or _FLAGS.isdisjoint(source):
-        return False
-    return (
+    """Whether an object has a flag that says so."""
+    return isinstance(source, dict) and (
         source.get("interrupted") is True
         or source.get("is_interrupted") is True
         or source.get("is_interruption") is True
@@ -252,10 +298,11 @@ def _interrupted(source: Any) -> bool:
 
 def _refused(metas: Any) -> Collection[str]:
     """The calls that were refused or cancelled, by the entries of `tool_result_meta`."""
-    if not isinstance(metas, list):
-        return ()
-    refused = [meta for meta in metas if isinstance(meta, dict) and word(meta.get("non_execution_kind"))]
-    return {call for meta in refused if (call := word(meta.get("id")))} if refused else ()
+    refused: set[str] = set()
+    for meta in metas if isinstance(metas, list) else ():
+        if isinstance(meta, dict) and meta.get("non_execution_kind") and word(meta["non_execution_kind"]):
+            refused.add(word(meta.get("id")) or "")
+    return refused
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:

@@ -26,6 +26,7 @@ from stenograph.agents.cline.sessions import (
 from stenograph.agents.cline.types import Block
 from stenograph.event import Tokens
 from stenograph.model import (
+    NO_PART,
     NOWHERE,
     UNPLACED,
     Ended,
@@ -34,6 +35,7 @@ from stenograph.model import (
     Noticed,
     Part,
     Prompted,
+    Reply,
     Said,
     Spent,
     Started,
@@ -73,6 +75,7 @@ class _Replay:
             cwd=manifest.cwd or None if manifest else None,
             model=manifest.model or None if manifest else None,
             version=_version(session),
+            instructions=_instructions(session),
         )
         if session.lead:
             yield from self._transcript(session.lead, None)
@@ -92,8 +95,11 @@ class _Replay:
                 is_object=message.error is None,
                 file=source.name,
             )
+            whole = Part(message.raw)
             for entry in _message(message, as_live=self.as_live):
                 entry.place, entry.thread = place, thread
+                if entry.source is NO_PART:
+                    entry.source = whole
                 yield entry
                 if isinstance(entry, ToolCalled) and (agent := self._set_to_work(entry)):
                     yield from self._agent(agent)
@@ -162,6 +168,10 @@ def _version(session: StoredSession) -> str | None:
     return (origin.version or None) if origin else None
 
 
+def _instructions(session: StoredSession) -> str | None:
+    return (session.lead.header.system_prompt or None) if session.lead else None
+
+
 def _error(lead: Transcript | None) -> str | None:
     shown = [message for message in lead.messages if message.is_error] if lead else []
     return "".join(block.text for block in shown[-1].blocks) if shown else None
@@ -186,10 +196,15 @@ def _message(message: SDKMessage, *, as_live: bool) -> Iterator[Entry]:
     if message.metrics:
         yield _spent(message.metrics)
     if message.content.is_text:
-        yield _words(message, message.content.text)
+        entry = _words(message, message.content.text)
+        entry.source = Part(raw, ("content",))
+        yield entry
     numbered = sorted(enumerate(message.blocks), key=lambda each: _RANK.get(each[1].type, 2))
     for number, block in numbered:
-        yield _block(message, block, Part(raw, ("content", number)))
+        part = Part(raw, ("content", number))
+        entry = _block(message, block, part)
+        entry.source = part
+        yield entry
 
 
 def _display(message: SDKMessage, *, as_live: bool) -> Entry:
@@ -207,9 +222,15 @@ def _block(message: SDKMessage, block: Block, part: Part) -> Entry:
         case "text":
             return _words(message, block.text)
         case "thinking" | "redacted_thinking":
-            return Thought(text=block.thinking)
+            return Thought(
+                text=block.thinking,
+                signature=block.signature or None,
+                redacted=block.data or None,
+                reply=_reply(message),
+            )
         case "tool_use":
-            return ToolCalled(id=block.id or None, tool=block.name, input=block.input, raw=part)
+            call = block.id or None
+            return ToolCalled(id=call, tool=block.name, input=block.input, raw=part, reply=_reply(message))
         case "tool_result":
             return _returned(block, part)
         case _ if block.error:
@@ -220,7 +241,7 @@ def _block(message: SDKMessage, block: Block, part: Part) -> Entry:
 
 def _words(message: SDKMessage, text: str) -> Entry:
     if message.role == "assistant":
-        return Said(text=text)
+        return Said(text=text, reply=_reply(message))
     mode, words = unwrap(text)
     return Prompted(text=words, synthetic=not mode and text.lstrip().startswith("<"))
 
@@ -258,7 +279,16 @@ def _spent(metrics: SDKMetrics) -> Entry:
         cached_input=took.cache_reads,
         output=took.tokens_out,
     )
-    return Spent(tokens=tokens, cost=took.cost)
+    return Spent(tokens=tokens, cost=took.cost, cache_writes=took.cache_writes or None)
+
+
+def _reply(message: SDKMessage) -> Reply:
+    info = message.model_info
+    return Reply(
+        id=message.id or None,
+        model=(info.id or None) if info else None,
+        provider=(info.provider or None) if info else None,
+    )
 
 
 def _count(value: Any) -> int:

@@ -14,7 +14,7 @@ from stenograph.agents.cline.sessions import Manifest, SDKMessage, StoredSession
 from stenograph.agents.cline.usage import add
 from stenograph.document import Object
 from stenograph.errors import Place
-from stenograph.model import Entry, Request, Sent, Session, Summary, Totals
+from stenograph.model import Entry, Noticed, Part, Request, Sent, Session, Summary, Totals, Where
 from stenograph.notes import Kind, Report
 
 _TITLE = 200
@@ -36,6 +36,7 @@ def load(path: str) -> Session:
         report=report,
         source=session,
         sent=lambda request: _sent(session, request),
+        rest=list(_rest(session)),
     )
 
 
@@ -57,6 +58,19 @@ def check(path: str) -> tuple[int, Report]:
     for transcript in _transcripts(session):
         _check_transcript(session, transcript, report)
     return session.units, report
+
+
+def _rest(session: StoredSession) -> Iterator[Entry]:
+    """What is no part of the timeline: the manifest, the message files' own members, the database's rows."""
+    if session.manifest:
+        name = f"{session.id}.json"
+        yield Noticed(kind=f"file/{name}", raw=Part(session.manifest.raw), place=Where(file=name))
+    for transcript in _transcripts(session):
+        header = transcript.header
+        members = {key: header.get(key) for key in header.cells if key not in ("messages", "system_prompt")}
+        yield Noticed(kind=f"file/{transcript.name}", record=members, place=Where(file=transcript.name))
+    for row in session.rows.values():
+        yield Noticed(kind="file/sessions.db", record=row, place=Where(file="sessions.db"))
 
 
 def summed_up(session: StoredSession) -> Summary:

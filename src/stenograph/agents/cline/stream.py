@@ -145,6 +145,8 @@ class ClineStream(Reader):
             return
         for entry in entries:
             entry.place = self.place(record)
+            if self.is_full:
+                entry.source = Part(self.unit.data)
         self._partial[form], self._partial_ts = entries, ts
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:

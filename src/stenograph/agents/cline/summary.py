@@ -25,7 +25,7 @@ from stenograph.agents.cline.types import UIMessage
 from stenograph.agents.cline.usage import add, totals_of
 from stenograph.model import Summary, Totals
 
-_COUNTS = re.compile(rb"api_req_started|deleted_api_reqs|api_req_finished|subagent_usage|contextCondense")
+_COUNTS = tuple(b"api_req_started deleted_api_reqs api_req_finished subagent_usage contextCondense".split())
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+)\) Files")
 _TITLE = 200
 
@@ -45,7 +45,7 @@ def of_task(folder: str) -> Summary:
 def of_loaded(task: Task) -> Summary:
     """The summary of a task that was read."""
     shown = task.ui.elements
-    counting = [message for message in shown if _COUNTS.search(memoryview(message.cell))]
+    counting = [message for message in shown if _may_count(message.raw)]
     asked = [message for message in counting if message.kind == "api_req_started"]
     errors = [task.api.error, task.ui.error, task.context.error, task.metadata_error, task.history_error]
     return Summary(
@@ -64,6 +64,11 @@ def of_loaded(task: Task) -> Summary:
         totals=_totals(counting),
         faults=sum(error is not None for error in errors),
     )
+
+
+def _may_count(data: bytes) -> bool:
+    """Whether a message's bytes name a kind that counts; five plain searches are faster than one pattern."""
+    return any(word in data for word in _COUNTS)
 
 
 def _times(task: Task, *, reverse: bool = False) -> Iterator[datetime]:

@@ -18,7 +18,7 @@ from stenograph.agents.cline.taskdir import Task, read_task
 from stenograph.agents.cline.timeline import place_of, timeline, workspace
 from stenograph.document import Array
 from stenograph.errors import Place
-from stenograph.model import Entry, Request, Sent, Session, Started, Unread
+from stenograph.model import Entry, Noticed, Part, Request, Sent, Session, Started, Unread, Where
 from stenograph.notes import Kind, Report
 
 
@@ -34,6 +34,7 @@ def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
         report=report,
         source=task,
         sent=lambda request: sent(task, request),
+        rest=list(_rest(task)),
     )
 
 
@@ -59,6 +60,37 @@ def check(path: str) -> tuple[int, Report]:
     note_faults(task, report)
     check_task(task, report)
     return task.units, report
+
+
+def _rest(task: Task) -> Iterator[Entry]:
+    """What is no part of the timeline: other files that were read, what damage left unread, subtasks."""
+    known: tuple[Array[Any], ...] = (task.api, task.ui, task.context)
+    for name, data in task.files.items():
+        if name not in [array.name for array in known]:
+            yield _file(name, data)
+    if task.history and os.path.basename(task.history_file) not in task.files:
+        yield _file(task.history_file, task.history.raw)
+    yield from (
+        Noticed(kind=f"file/{name}", record="not read", place=Where(file=name)) for name in task.others
+    )
+    for array in known:
+        if array.error:
+            data = task.files.get(array.name, b"")
+            tail = data[array.spans[-1][1] if array.spans else 0 :].decode("utf-8", "replace")
+            record = {"error": array.error, "text": tail}
+            yield Noticed(kind=f"fault/{array.name}", record=record, place=Where(file=array.name))
+    for child in task.history.child_ids if task.history else ():
+        yield Noticed(kind="child", record={"id": child}, place=Where(file=task.history_file))
+
+
+def _file(name: str, data: bytes) -> Entry:
+    """A whole file: its JSON, or its text where it is none."""
+    part = Part(data.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        jsonio.check(part.data)
+    except ValueError:
+        part = Part(jsonio.dumps(data.decode("utf-8", "replace")))
+    return Noticed(kind=f"file/{name}", raw=part, place=Where(file=name))
 
 
 def note_faults(task: Task, report: Report) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
-from stenograph.agents.cline.scalars import to_int, to_stamp
+from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
 from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
 from stenograph.agents.cline.usage import tokens_of, totals_of
 from stenograph.document import Array
+from stenograph.event import Tokens
 from stenograph.model import (
     Entry,
     Failed,
@@ -33,6 +34,9 @@ from stenograph.model import (
     Warned,
     Where,
 )
+
+_TREES = {"checkpoint_created": "lastCheckpointHash", "checkpoint_saved": "text"}
+"""The messages that name a saved state of the files, and the member that does."""
 
 _FAULTS = ("error", "api_req_failed")
 _WARNINGS = (
@@ -62,6 +66,10 @@ class _Merge:
         self.turns = Turns()
         self.next_message = 0
         self.next_edit = 0
+        self.truncated: dict[str, list[int]] = {}
+        for at, message in enumerate(task.api.elements):
+            if message.truncation_parent:
+                self.truncated.setdefault(message.truncation_parent, []).append(at)
         self.left_out: tuple[int, int] | None = None
         self.edits = sorted(enumerate(task.context.elements), key=lambda each: _order(each[1]))
 
@@ -72,8 +80,9 @@ class _Merge:
             yield from self._edits(message)
             place = place_of(self.task.ui, at, message)
             yield from self._range(message, place)
+            source = Part(message.raw)
             for entry in _shown(message, is_kept=self._is_kept(message), is_first=at == 0):
-                entry.place = place
+                entry.place, entry.source = place, source
                 yield entry
         yield from self._history(len(self.task.api.elements))
         yield from self._edits(None)
@@ -103,6 +112,10 @@ class _Merge:
             for entry in self.turns.read(message, at):
                 entry.place = place
                 yield entry
+            gone = self.truncated.get(message.truncation_id) if message.is_truncation_marker else None
+            if gone:
+                told = {"file": self.task.api.name, "messages": gone}
+                yield Noticed(kind="left_out", record=told, place=place, source=Part(message.raw))
 
     def _edits(self, until: UIMessage | None) -> Iterator[Entry]:
         """The context edits that were made before a UI message, or all that are left."""
@@ -118,7 +131,8 @@ class _Merge:
         told = message.deleted_range
         if told and told != self.left_out:
             self.left_out = told
-            yield Noticed(kind="left_out", record={"start": told[0], "end": told[1]}, place=place)
+            record = {"file": self.task.api.name, "start": told[0], "end": told[1]}
+            yield Noticed(kind="left_out", record=record, place=place, source=Part(message.raw))
 
 
 def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextUpdate) -> Where:
@@ -194,7 +208,17 @@ def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Ent
         yield entry
     else:
         raw = message.raw
-        yield Noticed(kind=f"{message.type}/{kind}", record=jsonio.loads(raw), raw=Part(raw))
+        record = jsonio.loads(raw)
+        tree = record.get(_TREES[kind]) if kind in _TREES else None
+        yield Noticed(
+            kind=f"{message.type}/{kind}",
+            record=record,
+            raw=Part(raw),
+            tree=tree if isinstance(tree, str) and tree else None,
+        )
+        condense = message.context_condense
+        if isinstance(condense, dict) and (cost := to_float(condense.get("cost"))) is not None:
+            yield Spent(tokens=Tokens(), cost=cost, kind=kind)
 
 
 def _request(message: UIMessage) -> Iterator[Entry]:
@@ -203,7 +227,14 @@ def _request(message: UIMessage) -> Iterator[Entry]:
         return
     if info.has_usage:
         took = totals_of(info)
-        yield Spent(tokens=tokens_of(info, took), cost=took.cost)
+        kind = None if message.kind in ("api_req_started", "api_req_finished") else message.kind
+        yield Spent(
+            tokens=tokens_of(info, took),
+            cost=took.cost,
+            cache_writes=took.cache_writes or None,
+            kind=kind,
+            fault_code=info.cancel_reason or None,
+        )
     else:
         yield Noticed(kind=f"{message.type}/{message.kind}", raw=Part(message.raw))
     if info.cancel_reason:

@@ -16,10 +16,12 @@ import msgspec
 from stenograph.agents.cline.types import Block, Message
 from stenograph.agents.cline.xml import XMLToolCall, split
 from stenograph.model import (
+    NO_PART,
     Entry,
     Noticed,
     Part,
     Prompted,
+    Reply,
     Said,
     Thought,
     ToolCalled,
@@ -33,6 +35,7 @@ _PUT_IN = re.compile(
     r"folder_content|url_content|problems)\b|# task_progress |\[TASK RESUMPTION\]|\[ERROR\])"
 )
 _WORDS = re.compile(r"\s*<(task|feedback|user_message|answer)>\n?(.*?)\n?</\1>\s*", re.DOTALL)
+_PLACED = (ToolCalled, ToolReturned, Noticed)
 _FAILED = ("The tool execution failed", "Error executing", "The user denied this operation")
 
 
@@ -46,13 +49,20 @@ class Turns:
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         """The entries of the message at an index, without their places."""
         self._raw = message.raw
+        whole = Part(self._raw)
+        for entry in self._meaning(message, at):
+            if entry.source is NO_PART:
+                entry.source = getattr(entry, "raw", whole) if isinstance(entry, _PLACED) else whole
+            yield entry
+
+    def _meaning(self, message: Message, at: int) -> Iterator[Entry]:
         if message.error:
             yield Unread(raw=msgspec.Raw(self._raw))
         elif message.is_summary or message.is_truncation_marker:
             kind = "summary" if message.is_summary else "truncation"
             yield Noticed(kind=kind, record=message.get("content"), raw=Part(self._raw))
         elif message.is_standalone_reasoning:
-            yield Thought(text=_summary(message.summary))
+            yield Thought(text=_summary(message.summary), signature=message.encrypted_content or None)
         elif message.role == "assistant":
             yield from self._answer(message, at)
         elif message.role == "user":
@@ -63,10 +73,14 @@ class Turns:
     def _answer(self, message: Message, at: int) -> Iterator[Entry]:
         self._open = []
         is_native = bool(message.tool_uses)
+        reply = _reply(message)
         if message.content.is_text:
-            yield from self._prose(message.content.text, at, is_native=is_native)
+            for entry in self._prose(message.content.text, at, is_native=is_native):
+                yield _placed(entry, Part(self._raw, ("content",)), reply)
         for number, block in enumerate(message.content.blocks):
-            yield from self._block(block, message, (at, number), is_native=is_native)
+            part = Part(self._raw, ("content", number))
+            for entry in self._block(block, message, (at, number), is_native=is_native):
+                yield _placed(entry, part, reply)
 
     def _block(
         self, block: Block, message: Message, at: tuple[int, int], *, is_native: bool
@@ -76,9 +90,10 @@ class Turns:
             case "text":
                 yield from self._prose(block.text, at[0], is_native=is_native)
             case "thinking" | "reasoning":
-                yield Thought(text=block.thinking or block.text or _summary(block.get("summary")))
+                told = block.thinking or block.text or _summary(block.get("summary"))
+                yield Thought(text=told, signature=block.signature or block.encrypted_content or None)
             case "redacted_thinking":
-                yield Thought(text="")
+                yield Thought(text="", redacted=block.data or None)
             case "tool_use":
                 self._open.append((block.name, block.id))
                 yield ToolCalled(id=block.id or None, tool=block.name, input=block.input, raw=part)
@@ -100,7 +115,7 @@ class Turns:
     def _words(self, message: Message) -> Iterator[Entry]:
         """A user message: results, the user's words, and what the harness puts in."""
         if message.content.is_text:
-            yield _prompt(message.content.text)
+            yield _placed(_prompt(message.content.text), Part(self._raw, ("content",)), None)
         blocks = message.content.blocks
         taken = 0
         for number, block in enumerate(blocks):
@@ -113,7 +128,7 @@ class Turns:
                 output, taken = _output(block.text[found.end() :], blocks, number + 1)
                 yield self._told(found.group(1), output, part)
             elif block.type == "text":
-                yield _prompt(block.text)
+                yield _placed(_prompt(block.text), part, None)
             elif block.error:
                 yield Unread(raw=msgspec.Raw(block.raw))
             else:
@@ -140,6 +155,23 @@ class Turns:
         if found:
             self._open.remove(found)
         return found
+
+
+def _placed(entry: Entry, part: Part, reply: Reply | None) -> Entry:
+    """Say where an entry of a message's text stands, and which answer it belongs to."""
+    entry.source = part
+    if reply and isinstance(entry, Said | Thought | ToolCalled):
+        entry.reply = reply
+    return entry
+
+
+def _reply(message: Message) -> Reply | None:
+    """The call of the model; classic Cline names the model, Roo the provider's id."""
+    info = message.model_info
+    if info is None and not message.id:
+        return None
+    model, provider = (info.model_id, info.provider_id) if info else ("", "")
+    return Reply(id=message.id or None, model=model or None, provider=provider or None)
 
 
 def _output(begin: str, blocks: list[Block], following: int) -> tuple[str, int]:

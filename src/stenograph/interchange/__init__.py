@@ -1,0 +1,1 @@
+"""Interchange formats, written from and read into the one timeline of entries."""
