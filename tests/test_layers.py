@@ -11,7 +11,18 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 
 LAYERS = [
     {"errors", "notes"},
-    {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
+    {
+        "jsonio",
+        "blocks",
+        "database",
+        "document",
+        "members",
+        "fields",
+        "framing",
+        "records",
+        "repair",
+        "salvage",
+    }
     | {"model", "event", "paths"},
     {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
     | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}

@@ -101,7 +101,7 @@ class Object(Node):
     def __init_subclass__(cls) -> None:
         found = (member for each in reversed(cls.__mro__) for member in vars(each).values())
         cls.declared = {member.name: member for member in found if isinstance(member, Member)}
-        fields = [(name, member.kind, member.empty) for name, member in cls.declared.items()]
+        fields = [(name, member.kind, member.default) for name, member in cls.declared.items()]
         cls._shape = msgspec.defstruct(f"{cls.__name__}Fields", fields, gc=False)
         cls._decoder = jsonio.decoder(cls._shape)
 
@@ -380,73 +380,27 @@ class Member(property, Generic[T]):
         def __get__(self, owner: Object | None, kind: type) -> Self | T: ...
         def __set__(self, owner: Object, value: T) -> None: ...
 
+    @property
+    def default(self) -> Any:
+        """What the fields hold for an absent member."""
+        return None if self.kind is msgspec.Raw else self.empty
+
     def decoded(self, cell: Bytes | None) -> Any:
         """What the fields hold for a member's bytes."""
+        return cell if self.kind is msgspec.Raw else self.value(cell)
+
+    def value(self, cell: Bytes | None) -> Any:
+        """The member's value, the empty one when it is absent or of another type."""
         if cell is None:
             return copy(self.empty)
-        if self.kind is msgspec.Raw:
-            return cell
         value = _decoded(cell)
         return value if self.fits(value) else copy(self.empty)
 
-
-class Child(Member[N | None]):
-    """A declared member that is an object of its own, None when it is not one."""
-
-    def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
-        super().__init__(name, msgspec.Raw, lambda value: isinstance(value, dict), get=self._view)
-        self._make = make
-
-    def _view(self, owner: Object) -> N | None:
-        """The object as a view: its edits are edits of the owner."""
-        found: Any = getattr(owner.fields, self.name)
-        return owner.view(self.name, self._make, b"{") if isinstance(found, msgspec.Raw) else found
-
-
-class Children(Member[list[N]]):
-    """A declared member that is a list of objects; an empty list when it is none."""
-
-    def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
-        super().__init__(name, msgspec.Raw, lambda value: isinstance(value, list), get=self._view)
-        self._make = make
-
-    def _view(self, owner: Object) -> list[N]:
-        """The objects as views: their edits, and those of the list, are edits of the owner."""
-        found: Array[N] | None = owner.view(self.name, self._array, b"[")
-        if found is None:
-            found = owner.keep(self.name, Array(b"[]", []))
-        return found.elements
-
-    def _array(self, raw: Bytes) -> Array[N]:
-        return Array.parse(raw, self._make)
-
-
-class Text(Member[str]):
-    """A declared member that is a string, empty when it is none."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, str, lambda value: isinstance(value, str), "")
-
-
-class Flag(Member[bool]):
-    """A declared member that is true or false, False when it is neither."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, bool, lambda value: isinstance(value, bool), False)
-
-
-class Texts(Member[list[str]]):
-    """A declared member that is a list of strings, empty when it is none."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, list[str], _are_texts, [])
-
-
-class Value(Member[Any]):
-    """A declared member of any type as it decodes, None when it is absent."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, Any, lambda _: True)
+    def fresh(self, owner: Object) -> T:
+        """The value, decoded anew: for what is too long to be kept."""
+        cell = getattr(owner.fields, self.name)
+        found: T = self.empty if cell is None else self.value(cell)
+        return found
 
 
 def opens(raw: Bytes, byte: bytes) -> bool:
@@ -464,10 +418,6 @@ def _decoded(cell: Bytes) -> Any:
         return _read_value(cell)
     except (ValueError, RecursionError):
         return jsonio.loads(bytes(cell))
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _splice(raw: bytes, changes: dict[str, bytes | None]) -> bytes:

@@ -37,8 +37,8 @@ STORES = {
 }
 """Stored sessions: format name to the store that finds and reads them."""
 
-INTERCHANGE = ("asf", "atif")
-"""Formats that hold sessions of any agent."""
+INTERCHANGE = {"asf": ".jsonl", "atif": ".json"}
+"""Formats that hold sessions of any agent, and what the names of their files end with."""
 
 ALIASES = {name.split("-")[0]: name for name in reversed([*STREAMS, *STORES]) if "-" in name}
 """An agent's bare name is the first of its formats."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from stenograph.corpus.places import System, places
 from stenograph.errors import ReadError
+from stenograph.registry import INTERCHANGE
 from stenograph.store import Skipped
 from stenograph.stores import STORES, store, store_of
 
@@ -91,7 +92,7 @@ class _Search:
         if not self._is_new(path):
             return
         shelf = path
-        for name in _KINDS:
+        for name in self._kinds(path):
             kind = store(name)
             for main in kind.find(path, skipped=self._tell):
                 folder = os.path.dirname(main)
@@ -110,6 +111,18 @@ class _Search:
         if depth:
             for name in self._folders(path):
                 yield from self.walk(os.path.join(path, name), depth=depth - 1)
+
+    def _kinds(self, path: str) -> list[str]:
+        """The stores to ask about a folder; a reader of files is loaded only where one has its ending."""
+        try:
+            names = os.listdir(path)
+        except OSError:  # the others tell of it
+            names = []
+        return [
+            kind
+            for kind in _KINDS
+            if kind not in INTERCHANGE or any(name.endswith(INTERCHANGE[kind]) for name in names)
+        ]
 
     def _tell(self, fault: ReadError) -> None:
         if self._skipped and str(fault) not in self._told:

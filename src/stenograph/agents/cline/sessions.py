@@ -22,8 +22,9 @@ from stenograph.agents.cline.folders import list_dir, read_bounded
 from stenograph.agents.cline.scalars import to_millis
 from stenograph.agents.cline.sessionfolders import MESSAGES
 from stenograph.agents.cline.types import Block, ContentMember
-from stenograph.document import Array, Child, Children, Flag, Object, Refused, Text, Value
+from stenograph.document import Array, Object, Refused
 from stenograph.errors import ReadError
+from stenograph.members import Child, Children, Flag, Prose, Text, Value
 from stenograph.salvage import Shape, Span, scan
 
 _LIST = re.compile(rb'"messages"[ \t\n\r]*:[ \t\n\r]*(?=\[)')
@@ -51,7 +52,7 @@ class Manifest(Object):
     enable_tools = Flag("enable_tools")
     enable_spawn = Flag("enable_spawn")
     enable_teams = Flag("enable_teams")
-    prompt = Text("prompt")
+    prompt = Prose("prompt")
     metadata = Value("metadata")
     messages_path = Text("messages_path")
     compaction_path = Text("compaction_path")
@@ -152,7 +153,7 @@ class Header(Object):
     task_type = Text("taskType")
     origin = Child("origin", Origin)
     messages = Children("messages", SDKMessage)
-    system_prompt = Text("system_prompt")
+    system_prompt = Prose("system_prompt")
 
 
 class Transcript(msgspec.Struct, kw_only=True, frozen=True, eq=False):

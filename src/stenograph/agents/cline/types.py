@@ -14,7 +14,8 @@ import msgspec
 
 from stenograph import jsonio
 from stenograph.agents.cline.scalars import is_null, to_int, to_millis, to_range
-from stenograph.document import Array, Bytes, Child, Children, Flag, Member, Node, Object, Text, Texts, Value
+from stenograph.document import Array, Bytes, Member, Node, Object
+from stenograph.members import Bulk, Child, Children, Flag, Prose, Text, Texts, Value
 
 Variant: TypeAlias = Literal["classic", "roo"]
 
@@ -94,7 +95,7 @@ class MediaSource(Object):
 
     type = Text("type")
     media_type = Text("media_type")
-    data = Text("data")
+    data = Prose("data")
     url = Text("url")
 
 
@@ -102,18 +103,18 @@ class Block(Object):
     """One content block: Anthropic's, with the members Cline and Roo add; `type` says which apply."""
 
     type = Text("type")
-    text = Text("text")
-    thinking = Text("thinking")
+    text = Prose("text")
+    thinking = Prose("thinking")
     signature = Text("signature")
-    data = Text("data")
+    data = Prose("data")
     id = Text("id")
     name = Text("name")
-    input = Value("input")
+    input = Bulk("input")
     tool_use_id = Text("tool_use_id")
     content = ContentMember()
     is_error = Flag("is_error")
     source = Child("source", MediaSource)
-    encrypted_content = Text("encrypted_content")
+    encrypted_content = Prose("encrypted_content")
     thought_signature = Text("thoughtSignature")
 
 
@@ -160,10 +161,10 @@ class Message(Object):
     truncation_parent = Text("truncationParent")
     is_truncation_marker = Flag("isTruncationMarker")
     type = Text("type")
-    encrypted_content = Text("encrypted_content")
-    summary = Value("summary")
-    reasoning_details = Value("reasoning_details")
-    reasoning_content = Value("reasoning_content")
+    encrypted_content = Prose("encrypted_content")
+    summary = Bulk("summary")
+    reasoning_details = Bulk("reasoning_details")
+    reasoning_content = Bulk("reasoning_content")
 
     @property
     def time(self) -> datetime | None:
@@ -184,14 +185,14 @@ class Message(Object):
 class ReqInfo(Object):
     """One request's usage, the JSON text of an `api_req_started` message; counts are kept as written."""
 
-    request = Text("request")
+    request = Prose("request")
     tokens_in = Value("tokensIn")
     tokens_out = Value("tokensOut")
     cache_writes = Value("cacheWrites")
     cache_reads = Value("cacheReads")
     cost = Value("cost")
     cancel_reason = Text("cancelReason")
-    streaming_failed_message = Text("streamingFailedMessage")
+    streaming_failed_message = Prose("streamingFailedMessage")
     api_protocol = Text("apiProtocol")
 
     @property
@@ -216,12 +217,12 @@ class UIMessage(Object):
     type = Text("type")
     ask = Text("ask")
     say = Text("say")
-    text = Text("text")
+    text = Prose("text")
     partial = Flag("partial")
     conversation_history_index = Value("conversationHistoryIndex")
     conversation_history_deleted_range = Value("conversationHistoryDeletedRange")
     api_protocol = Text("apiProtocol")
-    context_condense = Value("contextCondense")
+    context_condense = Bulk("contextCondense")
     context_truncation = Value("contextTruncation")
 
     @property
@@ -344,7 +345,7 @@ class Environment(Object):
 class TaskMetadata(Object):
     """The task's metadata; Roo's holds `files_in_context` alone, a log in which paths repeat."""
 
-    files_in_context = Value("files_in_context")
+    files_in_context = Bulk("files_in_context")
     model_usage = Children("model_usage", ModelUsage)
     environment_history = Children("environment_history", Environment)
 
@@ -354,7 +355,7 @@ class HistoryItem(Object):
 
     id = Text("id")
     ts = Value("ts")
-    task = Text("task")
+    task = Prose("task")
     conversation_history_deleted_range = Value("conversationHistoryDeletedRange")
     cwd_on_task_initialization = Text("cwdOnTaskInitialization")
     shadow_git_config_work_tree = Text("shadowGitConfigWorkTree")
@@ -366,7 +367,7 @@ class HistoryItem(Object):
     api_config_name = Text("apiConfigName")
     status = Text("status")
     child_ids = Texts("childIds")
-    completion_result_summary = Text("completionResultSummary")
+    completion_result_summary = Prose("completionResultSummary")
 
     @property
     def time(self) -> datetime | None:
