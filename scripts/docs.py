@@ -62,8 +62,8 @@ def _unused(command: click.Command) -> click.Command:
 
 def format_table() -> str:
     """The formats as a Markdown table."""
-    rows = (f"| `{each.name}` | {each.about} | `{each.command}` |\n" for each in stenograph.formats())
-    return "".join(["| format | what it is | printed by |\n| --- | --- | --- |\n", *rows])
+    rows = (f"| `{each.name}` | {each.about} | `{each.source}` |\n" for each in stenograph.formats())
+    return "".join(["| format | what it is | printed by, or stored in |\n| --- | --- | --- |\n", *rows])
 
 
 def code_table() -> str:
@@ -140,16 +140,18 @@ def _python(code: str, names: dict[str, object]) -> str:
 @contextlib.contextmanager
 def _workplace() -> Iterator[None]:
     """The folder and the environment in which the snippets of a page run."""
-    before, path = Path.cwd(), os.environ["PATH"]
+    before, environ = Path.cwd(), dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "tests").symlink_to(ROOT / "tests")
-        os.environ.update(PATH=f"{Path(sys.executable).parent}:{path}", COLUMNS=str(_WIDTH), NO_COLOR="1")
+        path = f"{Path(sys.executable).parent}:{environ['PATH']}"
+        os.environ.update(PATH=path, COLUMNS=str(_WIDTH), NO_COLOR="1", XDG_CACHE_HOME=f"{folder}/.cache")
         os.chdir(folder)
         try:
             yield
         finally:
             os.chdir(before)
-            os.environ["PATH"] = path
+            os.environ.clear()
+            os.environ.update(environ)
 
 
 def main() -> int:

@@ -2,31 +2,36 @@
 
 `formats.py --check` only names the pages that are stale, and exits with 1 when one is. Each part ends at its
 `<!-- end -->`: `about` is the reader's docstring and what it was run on, `records` the kinds of records, what
-their method says of them and the events that the recordings gave, `tools` the table of tools; the index has
-`keys` and `pages`.
+their method says of them and the events that the recordings gave, or the entries of stored sessions, `tools`
+the table of tools; the index has `keys` and `pages`.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from stenograph import EventParser, encode, formats
+from stenograph import EventParser, encode, find, formats, read
 from stenograph import tools as vocabulary
+from stenograph.agents.cline import chat
+from stenograph.model import Entry, Session
 from stenograph.reader import Reader
-from stenograph.registry import canonical, stream
+from stenograph.registry import INTERCHANGE, STORES, canonical, store, stream
 from stenograph.tools import Tool
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import recordings as tests  # noqa: E402
+import taskdirs  # noqa: E402
 
 DATA = ROOT / "tests" / "data"
 FOLDER = ROOT / "docs" / "formats"
@@ -61,6 +66,12 @@ _GIVES = {
     "silent": "nothing",
     "other": "see above",
 }
+_READERS = {
+    "cline-session": "stenograph.agents.cline.sessions",
+    "cline-task": "stenograph.agents.cline.task",
+    "roo-task": "stenograph.agents.roo",
+}
+_CHATS = ("cline-task", "roo-task")  # what their tools table holds is the chat view's records
 _DRAFTERS = {
     "_commands": "command",
     "_reads": "read",
@@ -69,6 +80,7 @@ _DRAFTERS = {
     "_searches": "search",
     "_list": "list",
     "_skill": "skill",
+    "slash_command": "skill",
 }
 
 
@@ -86,6 +98,8 @@ def renewed(path: Path) -> str:
 
 def about(name: str) -> str:
     """The docstring of the reader's module, the command, and the releases of the recordings."""
+    if name in STORES:
+        return _about_stored(name)
     reader = stream(name)
     told = inspect.cleandoc(sys.modules[reader.__module__].__doc__ or "")
     runs = Counter(release for _, release in recordings(name))
@@ -95,6 +109,8 @@ def about(name: str) -> str:
 
 def records(name: str) -> str:
     """Each kind of record: what its method says of it, how often it was seen, and what it gave."""
+    if name in STORES:
+        return _entries(name)
     reader = stream(name)
     seen: Counter[str] = Counter()
     gave: dict[str, dict[str, Counter[str]]] = {profile: {} for profile in ("standard", "extended")}
@@ -118,8 +134,9 @@ def records(name: str) -> str:
 
 def tools(name: str) -> str:
     """Each tool, what it gives, and the input's keys where they are not the common ones."""
-    module = sys.modules[stream(name).projection.__module__]
-    table: dict[str, Any] = {**getattr(module, "TOOLS", {}), **stream(name).projection.tools}
+    projection = store(name).projection() if name in STORES else stream(name).projection
+    module = chat if name in _CHATS else sys.modules[projection.__module__]
+    table: dict[str, Any] = {**getattr(module, "TOOLS", {}), **projection.tools}
     more: dict[str, Tool] = getattr(module, "MORE_TOOLS", {})
     rows = ["| tool | event | keys of the input |\n| --- | --- | --- |"]
     rows += [_tool(tool, row) for tool, row in table.items()]
@@ -144,9 +161,39 @@ def keys(_: str) -> str:
     return "\n".join(["| what | keys, the first usable one counts |\n| --- | --- |", *rows]) + "\n"
 
 
+def _about_stored(name: str) -> str:
+    """The docstring of the store's reader, the place, and how many such sessions the tests have."""
+    told = inspect.cleandoc(importlib.import_module(_READERS[name]).__doc__ or "")
+    count = len(sessions(name))
+    return f"{told}\n\nStored in `{store(name).place}`. Under `tests/data`: {count} sessions.\n"
+
+
+def _entries(name: str) -> str:
+    """Each kind of entry: what it is, and how often the stored sessions gave it."""
+    seen = Counter(type(entry) for session in sessions(name) for entry in session.entries)
+    rows = ["| entry | what it is | seen |\n| --- | --- | ---: |"]
+    for kind in get_args(Entry):
+        told = (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+        rows.append(f"| `{kind.__name__}` | {told} | {seen[kind] or ''} |")
+    return "\n".join(rows) + "\n"
+
+
+@cache
+def sessions(name: str) -> list[Session]:
+    """The stored sessions of a format among the tests' data."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, case in enumerate(taskdirs.cases()):
+            taskdirs.lay_out(case, Path(folder, str(number)))
+        found = [read(each.path) for each in find((DATA / "cline-store", folder))]
+    return [session for session in found if session.summary.format == name]
+
+
 def pages(_: str) -> str:
     """The list of all pages."""
-    return "".join(f"- [`{each.name}`]({each.name}.md): {each.about}\n" for each in formats())
+    return "".join(
+        f"- [`{each.name}`]({'../' if each.name in INTERCHANGE else ''}{each.name}.md): {each.about}\n"
+        for each in formats()
+    )
 
 
 def _methods(reader: type[Reader], seen: Counter[str]) -> dict[Any, list[str]]:

@@ -12,6 +12,12 @@ WILD = {path.stem: json.loads(path.read_bytes()) for path in sorted((DATA / "wil
 TASKDIRS = {name: case for name, case in WILD.items() if case["kind"] == "taskdir"}
 
 
+def cases() -> list[dict[str, Any]]:
+    """Every task directory of the data: those after published files, and those made for single tools."""
+    made = sorted((DATA / "cline-tasks").glob("*.json"))
+    return [*TASKDIRS.values(), *(json.loads(path.read_bytes()) for path in made)]
+
+
 def contents(case: dict[str, Any]) -> dict[str, bytes]:
     """The files of a case by their path under the storage directory."""
     return {

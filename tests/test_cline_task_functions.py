@@ -205,7 +205,7 @@ def test_a_directory_that_cannot_be_listed_is_skipped(storage: Path, monkeypatch
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert [Path(path).parent.name for path in find_sessions(storage)] == ["2", "3"]
-    with pytest.raises(ReadError, match=r"cannot list .*Permission denied"):
+    with pytest.raises(ReadError, match=r"cannot list .*permission denied"):
         read_task(storage / "tasks" / "1")
 
 

@@ -47,11 +47,24 @@ def names(found: Iterator[Found]) -> list[str]:
         ("linux", {}, ".vscode-server/data/User/globalStorage/saoudrizwan.claude-dev"),
         ("linux", {}, ".vscode-remote/data/User/globalStorage/zoocodeorganization.zoo-code"),
         ("linux", {}, ".local/share/code-server/User/globalStorage/saoudrizwan.cline-nightly"),
+        ("linux", {}, ".vscode-server-insiders/data/User/globalStorage/rooveterinaryinc.roo-code-nightly"),
+        ("linux", {}, ".cursor-server/data/User/globalStorage/saoudrizwan.claude-dev"),
+        (
+            "linux",
+            {},
+            ".var/app/com.visualstudio.code/config/Code/User/globalStorage/kilocode.kilo-code",
+        ),
+        ("linux", {"VSCODE_PORTABLE": "HOME/p"}, "p/user-data/User/globalStorage/saoudrizwan.claude-dev"),
         ("linux", {}, ".cline/data"),
         ("linux", {"CLINE_DIR": "HOME/own"}, "own/data"),
         ("linux", {}, ".vscode-mock/global-storage"),
         ("darwin", {}, "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev"),
         ("win32", {"APPDATA": "HOME/Roaming"}, "Roaming/Code/User/globalStorage/saoudrizwan.claude-dev"),
+        ("darwin", {}, "Library/Application Support/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline"),
+        ("darwin", {}, ".cline/data"),
+        ("win32", {}, ".cline/data"),
+        ("win32", {}, ".vscode-server/data/User/globalStorage/saoudrizwan.claude-dev"),
+        ("win32", {"APPDATA": "HOME/R"}, "R/Cursor/User/globalStorage/rooveterinaryinc.roo-cline"),
         ("win32", {}, "AppData/Roaming/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev"),
     ],
 )
@@ -243,3 +256,18 @@ def test_a_summary_is_what_the_loaded_session_says(many: Path) -> None:
         quick, whole = kind.summary(found.path), kind.load(found.path).summary
         for name in ("path", "id", "requests", "totals", "started", "agent", "format", "cwd"):
             assert getattr(quick, name) == getattr(whole, name), (found.path, name)
+
+
+def test_sessions_that_are_files_are_found_each_by_itself(tmp_path: Path) -> None:
+    document = {"schema_version": "ATIF-v1.5", "agent": {"name": "a", "version": "1"}, "steps": []}
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**document, "session_id": name}))
+    task(tmp_path / "tasks" / "17")
+    found = list(find(tmp_path))
+    assert [(each.format, each.place) for each in found] == [
+        ("cline-task", str(tmp_path / "tasks" / "17")),
+        ("atif", str(tmp_path / "one.json")),
+        ("atif", str(tmp_path / "two.json")),
+    ]
+    assert [each.path for each in find(tmp_path / "two.json")] == [str(tmp_path / "two.json")]
+    assert len(list(find([tmp_path / "two.json", tmp_path]))) == 3

@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stenograph.document import Array, Child, Children, Flag, Object, Text, Texts, Value
+from stenograph.document import Array, Object
 from stenograph.errors import NotExact, UsageError
+from stenograph.members import Bulk, Child, Children, Flag, Prose, Text, Texts, Value
 
 
 class Leaf(Object):
-    __slots__ = ()
     name = Text("name")
 
 
 class Tree(Object):
-    __slots__ = ()
+    text = Prose("text")
+    input = Bulk("input")
     name = Text("name")
     is_old = Flag("isOld")
     tags = Texts("tags")
@@ -179,3 +180,15 @@ def test_edited_objects_have_the_edited_value(
             tree[name] = value
             expected[name] = value
     assert json.loads(tree.dump()) == expected
+
+
+def test_what_may_be_long_is_decoded_at_each_reading() -> None:
+    tree = Tree(b'{"text":"long","input":{"a":[1]},"name":5}')
+    assert (tree.text, tree.input, tree.misfits) == ("long", {"a": [1]}, {"name"})
+    assert tree.input is not tree.input
+    tree.text, tree.input = "longer", None
+    assert (tree.text, tree.input) == ("longer", None)
+    assert tree.dump() == b'{"text":"longer","input":null,"name":5}'
+    assert (Tree(b"{}").text, Tree(b'{"text":1,"input":null}').text) == ("", "")
+    del tree["text"]
+    assert (tree.text, Tree(b"{}").input) == ("", None)

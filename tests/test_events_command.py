@@ -19,7 +19,7 @@ import time
 import pytest
 
 from command import CLINE, PLAIN, STENO, TOOLS, Done, started, steno
-from stenograph import EventParser, encode
+from stenograph import EventParser, encode, events, read
 from stenograph.cli.terminal import width
 from stenograph.stores import replayed
 
@@ -29,6 +29,8 @@ else:
     from backports import zstd
 
 STORED = CLINE.parents[2] / "cline-store"
+LEGACY = STORED / "legacy_read" / "tasks" / "1796041090826"
+SDK = STORED / "plain_text" / "sessions" / "1796039948224_lqzj1"
 RECORD = ("--clock", "record")
 
 
@@ -87,7 +89,35 @@ def test_a_stored_session_is_shown_from_its_workspace_and_its_faults_are_noted(t
 
 
 def test_a_folder_that_is_no_session_is_told(tmp_path):
-    assert steno("events", tmp_path) == Done(1, b"", f"steno: {tmp_path}: is a directory\n")
+    is_none = "is a directory and no stored session: steno ls lists those below it"
+    assert steno("events", tmp_path) == Done(1, b"", f"steno: {tmp_path} {is_none}\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "path", "code", "told"),
+    [
+        ("cline-session", LEGACY, 1, f"{LEGACY} holds a cline-task, no cline-session"),
+        ("cline", LEGACY, 1, f"{LEGACY} holds a cline-task, no cline-stream"),
+        ("cline-task", SDK, 1, f"{SDK} holds a cline-session, no cline-task"),
+        ("cline-task", TOOLS, 1, f"{TOOLS} is no stored session, no cline-task"),
+        ("roo", "nowhere", 1, "no such file or directory: nowhere"),
+        ("cline-task", "-", 2, "'cline-task' is a format of stored sessions: give the path of one"),
+    ],
+)
+def test_a_format_that_does_not_fit_what_is_there_is_told(form, path, code, told):
+    assert steno("events", "--from", form, path) == Done(code, b"", f"steno: {told}\n")
+
+
+@pytest.mark.parametrize("form", ["cline-task", "roo-task", "roo"])
+def test_a_stored_session_is_read_as_the_format_that_is_named(form):
+    assert steno("events", "--from", form, LEGACY) == steno("events", LEGACY)
+    assert list(events(LEGACY, format=form)) == list(events(LEGACY))
+    assert read(LEGACY, format=form).summary.id == LEGACY.name
+
+
+@pytest.mark.parametrize("name", ["ui_messages.json", "task_metadata.json", "api_conversation_history.json"])
+def test_a_session_is_named_by_any_file_of_it_that_is_read(name):
+    assert steno("events", LEGACY / name) == steno("events", LEGACY)
 
 
 def test_options_reach_the_parser():
@@ -107,7 +137,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_read(tmp_path):
     assert (done.code, done.out) == (1, expected(TOOLS))
     assert done.err.splitlines() == [
         f"steno: {tmp_path}/none.jsonl: no such file or directory",
-        f"steno: {tmp_path}: is a directory",
+        f"steno: {tmp_path} is a directory and no stored session: steno ls lists those below it",
     ]
 
 

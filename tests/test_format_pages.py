@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stenograph import formats
+from stenograph.registry import INTERCHANGE
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import formats as pages
@@ -25,7 +26,9 @@ def test_a_page_is_fresh(path: Path) -> None:
 
 
 def test_each_format_has_its_page() -> None:
-    assert {path.stem for path in PATHS} == {each.name for each in formats()} | {"README"}
+    own = {path.stem for path in PATHS if path.stem != "README"}
+    assert own | set(INTERCHANGE) == {each.name for each in formats()}
+    assert all((pages.FOLDER.parent / f"{name}.md").exists() for name in INTERCHANGE)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,18 @@ ROOT = Path(__file__).parents[1] / "src" / "stenograph"
 
 LAYERS = [
     {"errors", "notes"},
-    {"jsonio", "blocks", "database", "document", "fields", "framing", "records", "repair", "salvage"}
+    {
+        "jsonio",
+        "blocks",
+        "database",
+        "document",
+        "members",
+        "fields",
+        "framing",
+        "records",
+        "repair",
+        "salvage",
+    }
     | {"model", "event", "paths"},
     {"reader", "meter", "store", "projection", "tools", "shapes", "usage", "patch"} | {"shell", "bus"},
     {"agents", "interchange"},

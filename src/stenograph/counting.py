@@ -16,7 +16,7 @@ from stenograph.model import Ended, Session, Spent
 from stenograph.notes import Report
 from stenograph.records import Records, Unit
 from stenograph.registry import stream
-from stenograph.streams import Source, may_be_stored, pieces, recognized
+from stenograph.streams import Source, is_stored, pieces, recognized
 
 _OPENING = b'{"type":"'
 _LONGEST = 40  # bytes within which a record's type ends, when it comes first
@@ -38,11 +38,10 @@ def usage(source: Source, *, format: str = "auto", zone: tzinfo | None = UTC) ->
     `source` is as in `events`, a stored session's path among it; days begin and end in `zone` (None: the
     machine's own). The rows' `gaps` name what is missing. Raises UnknownFormat, NotRecognized, ReadError.
     """
-    if format == "auto" and isinstance(source, str | os.PathLike) and may_be_stored(os.fspath(source)):
-        from stenograph.stores import read, store_of
+    if isinstance(source, str | os.PathLike) and is_stored(os.fspath(source), format=format):
+        from stenograph.stores import read
 
-        if store_of(source):
-            return of_session(read(source), zone=zone)
+        return of_session(read(source, format=format), zone=zone)
     parts = pieces(source)
     head: list[bytes] = []
     known = recognized(parts, head) if format == "auto" else format

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
+from contextlib import suppress
+from copy import copy
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -18,6 +21,7 @@ from stenograph.salvage import ANY, Shape, Span, scan, skip_space
 
 Bytes: TypeAlias = msgspec.Raw | bytes
 T = TypeVar("T")
+N = TypeVar("N", bound="Node")
 
 _COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
 
@@ -29,11 +33,10 @@ _read_value = jsonio.decoder(object).decode
 class Node:
     """JSON bytes that come back as they were read; `recovered` marks what stood behind damage."""
 
-    __slots__ = ("_raw", "recovered")
+    recovered = False
 
     def __init__(self, raw: Bytes) -> None:
         self._raw = raw
-        self.recovered = False
 
     @property
     def raw(self) -> bytes:
@@ -65,14 +68,18 @@ class Node:
 
     def opens(self, byte: bytes) -> bool:
         """Whether the value begins with this byte."""
-        view = memoryview(self._raw)
-        if view[:1] == byte:
-            return True
-        at = skip_space(view, 0)
-        return at > 0 and view[at : at + 1] == byte
+        return opens(self._raw, byte)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({bytes(memoryview(self._raw)[:60])!r})"
+
+
+class _Fields:
+    """The declared members of an object, decoded together when the first of them is asked for."""
+
+    def __get__(self, owner: Object, kind: type) -> Any:
+        owner.fields = fields = owner._decode()
+        return fields
 
 
 class Object(Node):
@@ -82,24 +89,50 @@ class Object(Node):
     object holds of the declaration and beside it. Members are set and deleted by name or by attribute.
     """
 
-    __slots__ = ("_changes", "_known", "_values", "_views")
     declared: ClassVar[dict[str, Member[Any]]] = {}
-
-    def __init__(self, raw: Bytes, values: dict[str, Any] | None = None) -> None:
-        super().__init__(raw)
-        self._known: dict[str, msgspec.Raw] | None = None
-        self._values = values  # all members decoded, once somebody has done that
-        self._changes: dict[str, bytes | None] | None = None
-        self._views: dict[str, Node] | None = None
+    _shape: ClassVar[type[msgspec.Struct]]
+    _decoder: ClassVar[msgspec.json.Decoder[Any]]
+    fields: Any = _Fields()
+    _is_odd = False
+    _known: dict[str, msgspec.Raw] | None = None
+    _changes: dict[str, bytes | None] | None = None
+    _views: dict[str, Node] | None = None
 
     def __init_subclass__(cls) -> None:
         found = (member for each in reversed(cls.__mro__) for member in vars(each).values())
         cls.declared = {member.name: member for member in found if isinstance(member, Member)}
+        fields = [(name, member.kind, member.default) for name, member in cls.declared.items()]
+        cls._shape = msgspec.defstruct(f"{cls.__name__}Fields", fields, gc=False)
+        cls._decoder = jsonio.decoder(cls._shape)
+
+    def _decode(self) -> Any:
+        """The declared members as a struct; one by one where one of them is odd."""
+        try:
+            return self._decoder.decode(self._raw)
+        except (ValueError, RecursionError):
+            fields, self._is_odd = self._shape(), True
+        with suppress(ValueError):  # a text that was only taken for an object has no members
+            for name in self.present:
+                setattr(fields, name, self.declared[name].decoded(self.cells[name]))
+        return fields
 
     @property
     def error(self) -> str | None:
         """Why nothing could be read, or None."""
-        return None if self._values or self.opens(b"{") else "not an object"
+        return None if self.opens(b"{") else "not an object"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bytes are one JSON object and nothing else."""
+        if self.error:
+            return False
+        if self.fields is not None and not self._is_odd:
+            return True
+        try:
+            jsonio.check(self.raw)
+        except ValueError:
+            return False
+        return True
 
     @property
     def cells(self) -> dict[str, msgspec.Raw]:
@@ -117,18 +150,14 @@ class Object(Node):
             return {name: msgspec.Raw(value) for name, value in jsonio.members(self.raw)}
 
     def decode(self) -> dict[str, Any]:
-        """All members, decoded at once; what is asked for from now on is not decoded again."""
-        if self._values is None:
-            values = None if self._changes or self.error else _decoded(self._raw)
-            if not isinstance(values, dict):
-                values = {name: _decoded(cell) for name, cell in self.cells.items()}
-            self._values = values
-        return self._values
+        """All members' values by name, decoded anew: for what reads a record as a whole."""
+        values = None if self._changes or self.error else _decoded(self._raw)
+        if isinstance(values, dict):
+            return values
+        return {name: _decoded(cell) for name, cell in self.cells.items()}
 
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
-        if self._values is not None:
-            return self._values.get(name, default)
         cell = self.cells.get(name)
         return default if cell is None else _decoded(cell)
 
@@ -139,44 +168,49 @@ class Object(Node):
         return name in self.cells
 
     def __setitem__(self, name: str, value: Any) -> None:
-        cell = value.embedded() if isinstance(value, Node) else jsonio.dumps(value)
-        self._change(name, cell)
-        self.cells[name] = msgspec.Raw(cell)
+        self._change(name, value.embedded() if isinstance(value, Node) else jsonio.dumps(value))
 
     def __delitem__(self, name: str) -> None:
-        del self.cells[name]
+        if name not in self.cells:
+            raise KeyError(name)
         self._change(name, None)
 
     def _change(self, name: str, cell: bytes | None) -> None:
         if self.error:
             raise UsageError(f"{name!r} cannot be set: {self.error}")
+        fields, cells = self.fields, self.cells
         self._changes = {**(self._changes or {}), name: cell}
-        self._values = None
         if self._views:
             self._views.pop(name, None)
+        if cell is None:
+            del cells[name]
+        else:
+            cells[name] = msgspec.Raw(cell)
+        if member := self.declared.get(name):
+            setattr(fields, name, member.decoded(cells.get(name)))
 
     def pairs(self) -> list[tuple[str, bytes]]:
         """All members as (name, value's bytes), repeated ones too, as `dump` would write them."""
         return [] if self.error else list(jsonio.members(self.dump()))
 
-    def view(self, name: str, make: Callable[[Bytes], Any], opening: bytes) -> Any:
-        """The member as a node whose edits are this object's too; None unless it begins with `opening`."""
-        if node := self.seen(name):
-            return node
-        if self._values is not None and name not in self._values:
-            return None
-        cell = self.cells.get(name)
-        if cell is None or not Node(cell).opens(opening):
-            return None
-        return self.keep(name, make(cell))
+    def view(self, name: str, make: Callable[[Bytes], N], opening: bytes) -> N | None:
+        """The declared member as a node; None unless it begins with `opening`."""
+        found: Any = getattr(self.fields, name)
+        if found is None or isinstance(found, Node):
+            return found  # type: ignore[return-value]  # what an earlier call made
+        node = self.keep(name, make(found)) if opens(found, opening) else None
+        setattr(self.fields, name, node)
+        return node
 
     def seen(self, name: str) -> Node | None:
         """The node that stands for the member, when there is one already."""
         return self._views.get(name) if self._views else None
 
-    def keep(self, name: str, node: Node) -> Node:
-        """Remember a node as what stands for the member."""
-        self._views = {**(self._views or {}), name: node}
+    def keep(self, name: str, node: N) -> N:
+        """Remember a node as what stands for the member: its edits are this object's too."""
+        if self._views is None:
+            self._views = {}
+        self._views[name] = node
         return node
 
     @property
@@ -218,8 +252,6 @@ class Array(Node, Generic[T]):
     `error` says where the text is cut or damaged, or why nothing could be read; `elements` then holds what
     is whole. The list may be changed: elements added, removed and moved.
     """
-
-    __slots__ = ("_given", "_spans", "elements", "error", "name")
 
     def __init__(self, raw: Bytes, elements: list[T], *, name: str = "", error: str | None = None) -> None:
         super().__init__(raw)
@@ -319,126 +351,72 @@ class Array(Node, Generic[T]):
 class Refused(Array[T]):
     """An array file that was not loaded, `error` says why; it cannot be written."""
 
-    __slots__ = ()
-
     def dump(self) -> bytes:
         """Raises NotExact."""
         raise NotExact(f"{self.name} was not loaded: {self.error}")
 
 
-class Member(Generic[T]):
-    """A declared member: its name on the wire, which values fit it, and what it reads as when none does."""
+class Member(property, Generic[T]):
+    """A declared member: its name on the wire, the type that fits it, and what it reads as when none does.
 
-    is_view: ClassVar[bool] = False  # whether it reads as a node, whose edits are the owner's
+    A property that looks into the decoded fields; lists and objects are the same ones at each reading, so
+    assign to the member to change it.
+    """
 
-    def __init__(self, name: str, fits: Callable[[Any], bool], empty: Callable[[], T]) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: Any,
+        fits: Callable[[Any], bool],
+        empty: Any = None,
+        *,
+        get: Callable[[Object], T] | None = None,
+    ) -> None:
+        super().__init__(get or attrgetter(f"fields.{name}"), lambda owner, to: owner.__setitem__(name, to))
         self.name = name
+        self.kind = kind
         self.fits = fits
         self.empty = empty
 
-    @overload
-    def __get__(self, owner: None, kind: type) -> Self: ...
-    @overload
-    def __get__(self, owner: Object, kind: type) -> T: ...
-    def __get__(self, owner: Object | None, kind: type) -> Self | T:
-        if owner is None:
-            return self
-        values = owner._values
-        if values is None or self.is_view:
-            return self.read(owner)
-        found: Any = values.get(self.name)
-        value: T = found if self.fits(found) else self.empty()
-        return value
+    if TYPE_CHECKING:
 
-    def __set__(self, owner: Object, value: T) -> None:
-        owner[self.name] = value
+        @overload  # type: ignore[override]
+        def __get__(self, owner: None, kind: type) -> Self: ...
+        @overload
+        def __get__(self, owner: Object, kind: type) -> T: ...
+        def __get__(self, owner: Object | None, kind: type) -> Self | T: ...
+        def __set__(self, owner: Object, value: T) -> None: ...
 
-    def read(self, owner: Object) -> T:
-        """The member's value, or the empty one when it is absent, null or of another JSON type."""
-        known = owner._known
-        cell = (owner.cells if known is None else known).get(self.name)
+    @property
+    def default(self) -> Any:
+        """What the fields hold for an absent member."""
+        return None if self.kind is msgspec.Raw else self.empty
+
+    def decoded(self, cell: Bytes | None) -> Any:
+        """What the fields hold for a member's bytes."""
+        return cell if self.kind is msgspec.Raw else self.value(cell)
+
+    def value(self, cell: Bytes | None) -> Any:
+        """The member's value, the empty one when it is absent or of another type."""
         if cell is None:
-            return self.empty()
-        value: T = _decoded(cell)
-        return value if self.fits(value) else self.empty()
+            return copy(self.empty)
+        value = _decoded(cell)
+        return value if self.fits(value) else copy(self.empty)
 
-
-N = TypeVar("N", bound=Node)
-
-
-class Child(Member[N | None]):
-    """A declared member that is an object of its own, None when it is not one."""
-
-    is_view = True
-
-    def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
-        super().__init__(name, lambda value: isinstance(value, dict), lambda: None)
-        self.make = make
-
-    def read(self, owner: Object) -> N | None:
-        """The object as a view: its edits are edits of the owner."""
-        found: N | None = owner.view(self.name, self.make, b"{")
+    def fresh(self, owner: Object) -> T:
+        """The value, decoded anew: for what is too long to be kept."""
+        cell = getattr(owner.fields, self.name)
+        found: T = self.empty if cell is None else self.value(cell)
         return found
 
 
-class Children(Member[list[N]]):
-    """A declared member that is a list of objects; an empty list when it is none."""
-
-    is_view = True
-
-    def __init__(self, name: str, make: Callable[[Bytes], N]) -> None:
-        super().__init__(name, lambda value: isinstance(value, list), list)
-        self.make = make
-
-    def read(self, owner: Object) -> list[N]:
-        """The objects as views: their edits, and those of the list, are edits of the owner."""
-        found: Array[N] | None = owner.view(self.name, self._array, b"[")
-        if found is None:
-            found = Array(b"[]", [])
-            owner.keep(self.name, found)
-        return found.elements
-
-    def _array(self, raw: Bytes) -> Array[N]:
-        return Array.parse(raw, self.make)
-
-
-class Text(Member[str]):
-    """A declared member that is a string, empty when it is none."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, lambda value: isinstance(value, str), str)
-
-    @overload
-    def __get__(self, owner: None, kind: type) -> Self: ...
-    @overload
-    def __get__(self, owner: Object, kind: type) -> str: ...
-    def __get__(self, owner: Object | None, kind: type) -> Self | str:
-        values = owner._values if owner is not None else None
-        if values is None:
-            return super().__get__(owner, kind)
-        found = values.get(self.name)
-        return found if type(found) is str else ""  # the most asked for, hence without calls
-
-
-class Flag(Member[bool]):
-    """A declared member that is true or false, False when it is neither."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, lambda value: isinstance(value, bool), bool)
-
-
-class Texts(Member[list[str]]):
-    """A declared member that is a list of strings, empty when it is none; set it to change it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, _are_texts, list)
-
-
-class Value(Member[Any]):
-    """A declared member of any type as it decodes, None when it is absent."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, lambda _: True, lambda: None)
+def opens(raw: Bytes, byte: bytes) -> bool:
+    """Whether a JSON value begins with this byte."""
+    view = memoryview(raw)
+    if view and view[0] == byte[0]:
+        return True
+    at = skip_space(view, 0)
+    return at > 0 and view[at : at + 1] == byte
 
 
 def _decoded(cell: Bytes) -> Any:
@@ -447,10 +425,6 @@ def _decoded(cell: Bytes) -> Any:
         return _read_value(cell)
     except (ValueError, RecursionError):
         return jsonio.loads(bytes(cell))
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _splice(raw: bytes, changes: dict[str, bytes | None]) -> bytes:

@@ -44,13 +44,13 @@ class Error(Exception):
 
 
 class UnknownFormat(Error, LookupError):
-    """No reader or writer has this name; the message suggests near ones."""
+    """No reader or writer has this name; the message suggests near ones, or says `instead` what it is."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, known: Iterable[str], *, instead: str | None = None) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are: {', '.join(names)}"
-        super().__init__(f"unknown format {name!r}; {hint}")
+        super().__init__(f"{name!r} {instead}" if instead else f"unknown format {name!r}; {hint}")
         self.name = name
         self.near = near
 
@@ -61,6 +61,11 @@ class NotRecognized(Error):
 
 class ReadError(Error):
     """The input as a whole cannot be read, or strict mode met a fault."""
+
+    @classmethod
+    def of(cls, path: str, fault: OSError) -> ReadError:
+        """What the system says of a path."""
+        return cls(f"{(fault.strerror or str(fault)).lower()}: {path}")
 
 
 class WriteError(Error):

@@ -67,10 +67,10 @@ def open_source(
 
     With `as_live` a stored session's entries are those that its live stream would have given.
     """
-    store = stores.store_of(path) if format == "auto" and path != "-" else None
-    if store is None:
+    if path == "-" or not streams.is_stored(path, format=format):
         return _stream(path, format)
-    source = _stored(path)
+    store = stores.store_at(path, format=format)
+    source = _stored(path, format)
     if store.infers_cached and source.session:
         _note_inferred(source.session, path if os.path.isdir(path) else os.path.dirname(path))
     source.projection = stores.projection(store, path)
@@ -94,8 +94,8 @@ def _is_stream(path: str) -> bool:
         return False
 
 
-def _stored(path: str) -> Source:
-    session = stores.read(path)
+def _stored(path: str, format: str) -> Source:  # noqa: A002
+    session = stores.read(path, format=format)
     summary = session.summary
     entries = [*session.entries, *session.rest]
     began = next((entry for entry in entries if isinstance(entry, Started)), Started())

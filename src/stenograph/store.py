@@ -7,9 +7,10 @@ it, what events would its live stream have given, and what of it is damaged or n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+from stenograph.errors import ReadError
 from stenograph.event import Event
 from stenograph.model import Entry, Session, Summary
 from stenograph.notes import Report
@@ -17,6 +18,8 @@ from stenograph.notes import Report
 if TYPE_CHECKING:
     from stenograph.projection import Projection
 
+Skipped: TypeAlias = Callable[[ReadError], object]
+"""Is told of what could not be read, while the others are."""
 Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
 """The files that a summary is made from: (path, change time in ns, bytes) of each that is there."""
 
@@ -28,9 +31,16 @@ class Store:
     agent: ClassVar[str]
     infers_cached: ClassVar[bool] = False
     """Whether it is by the protocol, not told, that input counts hold what came from the cache or do not."""
+    place: ClassVar[str]
+    """Where such sessions stand."""
+    is_file: ClassVar[bool] = False
+    """Whether a session is a file of its own, not a folder."""
 
-    def find(self, root: str) -> Iterator[str]:
-        """The main file of each session that stands directly in a store's folder, or in `root` itself."""
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
+        """The main file of each session that stands directly in a store's folder, or in `root` itself.
+
+        `skipped` is told of each folder that cannot be listed.
+        """
         raise NotImplementedError
 
     def holds(self, path: str) -> bool:

@@ -2,75 +2,88 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import stat
 from collections.abc import Iterator
-from functools import cache
 from typing import Literal
 
-from stenograph.errors import NotRecognized, ReadError, UnknownFormat
+from stenograph.errors import Error, NotRecognized, ReadError, UnknownFormat
 from stenograph.event import Event
 from stenograph.model import Session
 from stenograph.projection import Projection
-from stenograph.registry import stream
+from stenograph.registry import INTERCHANGE, STORES, canonical, store, stream
 from stenograph.store import Store, project
 
-STORES = {
-    "cline-session": "stenograph.agents.cline.sessionstore:SessionStore",
-    "cline-task": "stenograph.agents.cline.taskstore:TaskStore",
-    "roo-task": "stenograph.agents.roo:RooStore",
-    "asf": "stenograph.interchange.asf_read:AsfStore",
-    "atif": "stenograph.interchange.atif_read:AtifStore",
-}
-"""Stores by the name of their format. A path that two could hold is told by what is read."""
-
-INTERCHANGE = ("asf", "atif")
-"""Formats that hold sessions of any agent."""
-
-
-@cache
-def store(name: str) -> Store:
-    """The store of a format; raises UnknownFormat."""
-    if name not in STORES:
-        raise UnknownFormat(name, STORES)
-    module, _, attribute = STORES[name].partition(":")
-    made: Store = getattr(importlib.import_module(module), attribute)()
-    return made
+__all__ = ["INTERCHANGE", "STORES", "projection", "read", "replayed", "store", "store_at", "store_of"]
 
 
 def store_of(path: str | os.PathLike[str]) -> Store | None:
-    """The store that a path is a session of, None when it is of none."""
+    """The store that a path is a session of, None when it is of none.
+
+    Of a path that two could hold, the agent is told when it is read.
+    """
     name = os.fspath(path)
     return next((store(each) for each in STORES if store(each).holds(name)), None)
 
 
-def read(path: str | os.PathLike[str]) -> Session:
-    """Read the stored session that a path names, a folder or a file in it.
+def store_at(path: str | os.PathLike[str], *, format: str = "auto") -> Store:  # noqa: A002
+    """The store that a path is a session of, the named one when it holds such sessions.
 
-    Raises ReadError when there is no such path or it cannot be read at all, NotRecognized when it is no
-    session. Every other fault is in the session's report.
+    Raises ReadError when there is no such path, NotRecognized when it is no session, or none of the format.
     """
     name = os.fspath(path)
-    found = _store(name)
+    wanted = None if format == "auto" else canonical(format)
+    if wanted in STORES and store(wanted).holds(name):
+        return store(wanted)
+    found = store_of(name)
+    if found and not wanted:
+        return found
+    raise _misfit(name, found, wanted)
+
+
+def _misfit(name: str, found: Store | None, wanted: str | None) -> Error:
+    """Why a path is not what it was taken for."""
+    try:
+        if stat.S_ISDIR(os.stat(name).st_mode):
+            os.scandir(name).close()
+    except OSError as fault:
+        return ReadError.of(name, fault)
+    if found:
+        return NotRecognized(f"{name} holds a {found.format}, no {wanted}")
+    if os.path.isdir(name):
+        return NotRecognized(f"{name} is a directory and no stored session: steno ls lists those below it")
+    return NotRecognized(f"{name} is no stored session{f', no {wanted}' if wanted else ''}")
+
+
+def read(path: str | os.PathLike[str], *, format: str = "auto") -> Session:  # noqa: A002
+    """Read the stored session that a path names, a folder or a file in it; by the named format's rules.
+
+    Raises ReadError when there is no such path or it cannot be read at all, NotRecognized when it is no
+    session, or none of the format. Every other fault is in the session's report.
+    """
+    name = os.fspath(path)
+    found = store_at(name, format=format)
     session = found.load(name)
     told = session.summary.format
-    return session if told == found.format else store(told).load(name)
+    return session if format != "auto" or told == found.format else store(told).load(name)
 
 
 def replayed(
     path: str | os.PathLike[str],
     *,
+    format: str = "auto",  # noqa: A002 - the word that users know
     cwd: str | None = None,
     profile: Literal["standard", "extended"] = "standard",
     detail: bool = False,
 ) -> Iterator[Event]:
     """The events of a stored session, as the live stream of its run gave them, at the records' own times.
 
-    Raises ReadError and NotRecognized like `read`.
+    Raises ReadError and NotRecognized like `store_at`.
     """
     name = os.fspath(path)
-    found = _store(name)
-    return project(found, name, cwd=cwd, profile=profile, detail=detail, by=projection(found, name))
+    found = store_at(name, format=format)
+    by = projection(found, name)
+    return project(found, name, cwd=cwd, profile=profile, detail=detail, by=by)
 
 
 def projection(found: Store, path: str) -> type[Projection]:
@@ -81,12 +94,3 @@ def projection(found: Store, path: str) -> type[Projection]:
         return stream(found.load(path).summary.agent).projection
     except UnknownFormat:
         return found.projection()
-
-
-def _store(name: str) -> Store:
-    found = store_of(name)
-    if found is None and not os.path.lexists(name):
-        raise ReadError(f"no such file or directory: {name}")
-    if found is None:
-        raise NotRecognized(f"{name} is no stored session")
-    return found

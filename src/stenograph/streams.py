@@ -10,6 +10,7 @@ from stenograph import source as sources
 from stenograph.detection import Detector
 from stenograph.event import Event
 from stenograph.parser import Clock, EventParser, Profile
+from stenograph.registry import STORES, canonical
 
 _PEEK = 4096
 
@@ -39,12 +40,11 @@ def events(
     their ends; or the path of a stored session, whose events are those of its run, at its own times. Raises
     UnknownFormat, NotRecognized, ReadError.
     """
-    if format == "auto" and isinstance(source, str | os.PathLike) and may_be_stored(os.fspath(source)):
-        from stenograph.stores import replayed, store_of
+    if isinstance(source, str | os.PathLike) and is_stored(os.fspath(source), format=format):
+        from stenograph.stores import replayed
 
-        if store_of(source):
-            yield from replayed(source, cwd=cwd, profile=profile, detail=detail)
-            return
+        yield from replayed(source, format=format, cwd=cwd, profile=profile, detail=detail)
+        return
     parts = pieces(source)
     head: list[bytes] = []
     known = recognized(parts, head) if format == "auto" else format
@@ -75,12 +75,23 @@ def pieces(source: Source) -> Iterator[bytes]:
     return _lines(source)
 
 
-def may_be_stored(path: str) -> bool:
-    """Whether a path may name a stored session, so that the stores need be loaded to tell."""
-    return path.endswith(".json") or os.path.isdir(path) or (path.endswith(".jsonl") and _is_session(path))
+def is_stored(path: str, *, format: str = "auto") -> bool:  # noqa: A002
+    """Whether a path is to be read as a stored session: a folder, a format of sessions, a session's file.
+
+    The stores are loaded only where the name of the path, or the beginning of the file, leaves it open.
+    """
+    if os.path.isdir(path):
+        return True
+    if format != "auto":
+        return path != "-" and canonical(format) in STORES
+    if not path.endswith(".json") and not (path.endswith(".jsonl") and _names_sessions(path)):
+        return False
+    from stenograph.stores import store_of
+
+    return store_of(path) is not None
 
 
-def _is_session(path: str) -> bool:
+def _names_sessions(path: str) -> bool:
     """Whether the beginning of a file names the Agent Session Format; what is no plain file is not read."""
     if not os.path.isfile(path):
         return False

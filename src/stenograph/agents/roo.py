@@ -19,10 +19,14 @@ NATIVE_TOOLS = ("skill", "read_command_output", "edit", "custom_tool")
 
 
 class RooStore(TaskStore):
-    """Task directories of Roo Code; which agent wrote one is told when it is read."""
+    """Task directories of Roo Code and its successors.
+
+    Which agent wrote one is told when it is read.
+    """
 
     format = "roo-task"
     agent = "roo"
+    place = "…/rooveterinaryinc.roo-cline/tasks/ID"
 
     def sent(self, task: Task, request: Request) -> list[Sent]:
         """The messages of a request, by Roo's rules."""

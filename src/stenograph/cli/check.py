@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import click
 
 from stenograph import jsonio
 from stenograph.cli.main import complain
+from stenograph.cli.sessions import told
 from stenograph.cli.terminal import clean
 from stenograph.corpus import find
 from stenograph.corpus.search import Found
@@ -44,13 +44,18 @@ Exit codes:
 )
 def check(*, paths: tuple[str, ...], as_json: bool, fail_on: str) -> int:
     """Check stored sessions: faults, and kinds, members and tools never seen before."""
-    whole, sessions, units, failed = Report(), 0, 0, False
-    for found in find(paths):
+    whole, sessions, units = Report(), 0, 0
+    faults: list[str] = []
+
+    def fail(fault: object) -> None:
+        faults.append(str(fault))
+        complain(str(fault))
+
+    for found in find(paths, skipped=fail):
         try:
             count, report = store(found.format).check(found.path)
         except (Error, OSError) as fault:
-            complain(f"{found.path}: {fault}")
-            failed = True
+            fail(told(found, fault))
             continue
         sessions, units = sessions + 1, units + count
         whole.merge(report)
@@ -58,19 +63,20 @@ def check(*, paths: tuple[str, ...], as_json: bool, fail_on: str) -> int:
             click.echo(line)
     if not as_json:
         click.echo(f"{sessions} sessions, {units} units, {sum(n.count for n in whole.notes)} notes")
-    if failed:
+    if faults:
         return 1
     worst = whole.worst
     return 3 if worst is not None and worst >= Kind[fail_on.upper()] else 0
 
 
 def _json(found: Found, count: int, report: Report) -> Iterator[bytes]:
-    path = os.path.dirname(found.path)
-    yield jsonio.dumps({"path": path, "format": found.format, "units": count, "notes": report.to_json()})
+    yield jsonio.dumps(
+        {"path": found.place, "format": found.format, "units": count, "notes": report.to_json()}
+    )
 
 
 def _text(found: Found, count: int, report: Report) -> Iterator[str]:
     """A session that has notes, and they."""
     if report.notes:
-        yield f"{clean(os.path.dirname(found.path))}: {count} units"
+        yield f"{clean(found.place)}: {count} units"
         yield from (f"  {clean(line)}" for line in report.to_text().splitlines())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import click
@@ -16,11 +15,11 @@ from stenograph.cli.interrupt import last_words, terminable
 from stenograph.cli.main import complain
 from stenograph.cli.pretty import Painter, to_bytes
 from stenograph.cli.recognize import Recognizer
-from stenograph.errors import ReadError, WriteError
+from stenograph.errors import NotRecognized, ReadError, WriteError
 from stenograph.event import Event
 from stenograph.notes import Kind, Report
-from stenograph.store import Store, project
-from stenograph.streams import may_be_stored
+from stenograph.store import project
+from stenograph.streams import is_stored
 
 _AT_ONCE = 256  # events of a stored session that are written together
 _KINDS = [kind.word for kind in Kind]
@@ -141,9 +140,8 @@ class _Run:
         return 1 if self._failed else 0
 
     def _read(self, path: str) -> None:
-        store = stores.store_of(path) if self.options.format is None and may_be_stored(path) else None
-        if store is not None:
-            self._replay(store, path)
+        if is_stored(path, format=self.options.format or "auto"):
+            self._replay(path)
             return
         name = "standard input" if path == "-" else path
         reader = Recognizer(self._parser, format=self.options.format)
@@ -160,19 +158,20 @@ class _Run:
             self.report.merge(reader.report, source=name)
         self._judge(reader, name, fault)
 
-    def _replay(self, store: Store, path: str) -> None:
+    def _replay(self, path: str) -> None:
         """Print the events of a stored session; its notes are the faults of its files."""
         options, show = self.options, _printer(self.options)
         detail = options.detail or options.pretty
         try:
+            store = stores.store_at(path, format=options.format or "auto")
             cwd = options.cwd or store.summary(path).cwd or None
             by = stores.projection(store, path)
             found = project(store, path, cwd=options.cwd, profile=options.profile, detail=detail, by=by)
-            while part := list(islice(found, _AT_ONCE)):
+            for part in _batches(found):
                 show(part, cwd)
             if options.is_judged:
                 self.report.merge(store.load(path).report)
-        except ReadError as error:
+        except (NotRecognized, ReadError) as error:
             complain(str(error))
             self._failed = True
 
@@ -197,6 +196,23 @@ class _Run:
             profile=options.profile,
             detail=options.detail or options.pretty,
         )
+
+
+def _batches(events: Iterator[Event]) -> Iterator[list[Event]]:
+    """Events in lists; what came before a fault is given before the fault is raised."""
+    part: list[Event] = []
+    fault = None
+    try:
+        for event in events:
+            part.append(event)
+            if len(part) == _AT_ONCE:
+                yield part
+                part = []
+    except ReadError as error:
+        fault = error
+    yield part
+    if fault is not None:
+        raise fault
 
 
 def _printer(options: Options) -> Callable[[list[Event], str | None], None]:

@@ -19,7 +19,7 @@ Examples:
 def formats(*, as_json: bool) -> None:
     """List the formats that can be read, by the names that --from takes.
 
-    Below each stands the command that prints it.
+    Below each stands the command that prints it, or the place it is stored in.
     """
     infos = stenograph.formats()
     if as_json:
@@ -27,4 +27,4 @@ def formats(*, as_json: bool) -> None:
         return
     width = max(len(info.name) for info in infos)
     for info in infos:
-        click.echo(f"{info.name:<{width}}  {info.about}\n{'':<{width}}    {info.command}")
+        click.echo(f"{info.name:<{width}}  {info.about}\n{'':<{width}}    {info.source}")

@@ -12,9 +12,11 @@ import click
 from stenograph import jsonio
 from stenograph.cli import terminal
 from stenograph.cli.main import complain
+from stenograph.cli.sessions import told
 from stenograph.corpus import find
 from stenograph.corpus.catalog import Catalog, Listed, cache_path
 from stenograph.corpus.search import this_system
+from stenograph.errors import ReadError
 from stenograph.model import Summary
 
 _EXAMPLES = """\b
@@ -37,7 +39,7 @@ _NUMBERS = range(3, 7)  # the columns that are set to the right
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("roots", nargs=-1, metavar="[ROOT]...", type=click.Path(path_type=str))
+@click.argument("roots", nargs=-1, metavar="[ROOT]...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all that is known.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N only.")
 @click.option("--no-cache", is_flag=True, help="Read every session again, and remember nothing.")
@@ -48,7 +50,8 @@ def ls(*, roots: tuple[str, ...], as_json: bool, limit: int | None, no_cache: bo
     above some.
     """
     catalog = Catalog(None if no_cache else _cache())
-    found = list(find(roots or None))
+    skipped: list[ReadError] = []
+    found = list(find(roots or None, skipped=skipped.append))
     listed = list(_watched(catalog.listed(found), len(found)))
     catalog.save()
     summaries = [each.summary for each in listed if each.summary]
@@ -57,10 +60,10 @@ def ls(*, roots: tuple[str, ...], as_json: bool, limit: int | None, no_cache: bo
         click.echo(b"".join(jsonio.dumps(each) + b"\n" for each in summaries[:limit]), nl=False)
     else:
         _print(summaries[:limit])
-    faults = [each for each in listed if each.fault]
-    for each in faults:
-        complain(f"{each.found.path}: {each.fault}")
-    return 1 if faults else 0
+    faults = [told(each.found, each.fault) for each in listed if each.fault]
+    for fault in (*map(str, skipped), *faults):
+        complain(fault)
+    return 1 if skipped or faults else 0
 
 
 def _cache() -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 import click
 
@@ -16,6 +18,9 @@ from stenograph.errors import ReadError
 from stenograph.model import Session
 from stenograph.stores import read
 
+T = TypeVar("T")
+
+_AT_ONCE = 256
 _EXAMPLES = """\b
 Examples:
   steno show 1796041090826
@@ -47,15 +52,22 @@ def show(*, session: str, roots: tuple[str, ...], everything: bool, as_json: boo
         return
     found = read(path)
     if as_json:
-        for entry in found.entries:
-            click.echo(jsonio.dumps(to_json(entry)))
+        for entries in _parts(found.entries):
+            click.echo(b"".join(jsonio.dumps(to_json(entry)) + b"\n" for entry in entries), nl=False)
         return
-    text = (f"{line}\n" for line in _transcript(found, everything=everything))
-    if sys.stdout.isatty():
-        click.echo_via_pager(text)
+    text = _transcript(found, everything=everything)
+    if sys.stdout is not None and sys.stdout.isatty():
+        click.echo_via_pager(f"{line}\n" for line in text)
         return
-    for line in text:
-        click.echo(line, nl=False)
+    for part in _parts(text):
+        click.echo("\n".join(part))
+
+
+def _parts(things: Iterable[T]) -> Iterator[list[T]]:
+    """The same in lists, for each print is a system call."""
+    rest = iter(things)
+    while part := list(islice(rest, _AT_ONCE)):
+        yield part
 
 
 def _transcript(session: Session, *, everything: bool) -> Iterator[str]:

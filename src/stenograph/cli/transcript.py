@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -28,15 +29,22 @@ def to_json(entry: Entry) -> dict[str, Any]:
         found |= {"file": place.file, "element": place.line, "offset": place.offset, "length": place.length}
     if isinstance(entry.thread, str):
         found["thread"] = entry.thread
-    for field in msgspec.structs.fields(entry):
-        value = getattr(entry, field.name)
-        if field.name not in _HIDDEN and value is not None and value is not field.default:
-            found["name" if field.name == "kind" else field.name] = _on_one_line(value)
+    for name, default in _members(type(entry)):
+        value = getattr(entry, name)
+        if value is not None and value is not default:
+            found["name" if name == "kind" else name] = _on_one_line(value)
     if isinstance(entry, model.Unread):
         found["raw"] = _on_one_line(entry.raw)
     if isinstance(entry, model.Noticed) and entry.record is not None:
         found["record"] = entry.record
     return found
+
+
+@cache
+def _members(kind: type[Entry]) -> list[tuple[str, Any]]:
+    """The members of a kind of entry that are told, with their defaults."""
+    fields = msgspec.structs.fields(kind)
+    return [(field.name, field.default) for field in fields if field.name not in _HIDDEN]
 
 
 def _on_one_line(value: Any) -> Any:

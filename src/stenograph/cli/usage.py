@@ -19,7 +19,7 @@ from stenograph.cli.main import complain
 from stenograph.counting import Counter, of_session
 from stenograph.errors import NotRecognized, Place, ReadError
 from stenograph.meter import Row, merged
-from stenograph.streams import may_be_stored, recognized
+from stenograph.streams import is_stored, recognized
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -114,8 +114,8 @@ class _Reading:
                 count += 1
             if not count:
                 self._fail(f"{path}: no stream or session of a known agent in it")
-        elif self._format is None and may_be_stored(path) and stores.store_of(path):
-            yield from self._session(path)
+        elif is_stored(path, format=self._format or "auto"):
+            yield from self._session(path, self._format or "auto")
         else:
             name, parts = ("standard input", self._live()) if path == "-" else (path, source.chunks(path))
             yield from self._stream(name, parts, self._format)
@@ -136,15 +136,15 @@ class _Reading:
 
     def _below(self, folder: str) -> Iterator[Row]:
         stored = set()
-        for found in find(folder):
-            stored.add(os.path.dirname(os.path.abspath(found.path)))
-            yield from self._session(found.path)
+        for found in find(folder, skipped=lambda fault: self._fail(str(fault))):
+            stored.add(os.path.abspath(found.place))
+            yield from self._session(found.path, "auto")
         for name, parts, form in streams_below(folder, without=stored):
             yield from self._stream(name, parts, form)
 
-    def _session(self, path: str) -> list[Row]:
+    def _session(self, path: str, form: str) -> list[Row]:
         try:
-            return list(of_session(stores.read(path), zone=self._zone).rows)
+            return list(of_session(stores.read(path, format=form), zone=self._zone).rows)
         except (NotRecognized, ReadError) as fault:
             self._fail(str(fault))
             return []
@@ -180,7 +180,7 @@ def streams_below(
 ) -> Iterator[tuple[str, Iterator[bytes], str | None]]:
     """Streams and records of runs below a folder: a name, the bytes, and the format where that is told.
 
-    The folders `without`, those of stored sessions, hold other files.
+    The folders and files `without` are those of stored sessions.
     """
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
@@ -191,6 +191,8 @@ def streams_below(
             files = [name for name in files if name not in ("raw.jsonl", "run.json", "events.jsonl")]
         for name in sorted(files):
             path = os.path.join(place, name)
+            if os.path.abspath(path) in without:
+                continue
             form = _recognize(path)
             if form is not None:
                 yield path, source.chunks(path), form

@@ -37,6 +37,7 @@ _SERVERS = (
     ".positron-server",
     ".trae-server",
 )
+_FLATPAKS = {"com.visualstudio.code": "Code", "com.vscodium.codium": "VSCodium"}
 _EXTENSIONS = frozenset(
     (
         "saoudrizwan.claude-dev",
@@ -72,6 +73,9 @@ def _user_folders(system: System) -> Iterator[Path]:
     """The `User` folders of the VS Code family, local, remote and in containers."""
     config = _config(system)
     yield from (config / app / "User" for app in _APPS)
+    yield from (
+        system.home / ".var" / "app" / name / "config" / app / "User" for name, app in _FLATPAKS.items()
+    )
     portable = system.environ.get("VSCODE_PORTABLE")
     if portable:
         yield Path(portable) / "user-data" / "User"

@@ -38,7 +38,7 @@ from stenograph.model import (
 )
 from stenograph.notes import Kind, Report
 from stenograph.projection import Projection
-from stenograph.store import Store
+from stenograph.store import Skipped, Store
 
 MARK = b"agentsession/"
 _PEEK = 4096
@@ -50,8 +50,10 @@ class AsfStore(Store):
 
     format = "asf"
     agent = "asf"
+    place = "NAME.jsonl"
+    is_file = True
 
-    def find(self, root: str) -> Iterator[str]:
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The session files in a folder and the folders directly below it, without those of subagents."""
         for folder, folders, files in os.walk(root):
             if folder != root:

@@ -34,7 +34,7 @@ from stenograph.model import (
 )
 from stenograph.notes import Report
 from stenograph.projection import Projection
-from stenograph.store import Store
+from stenograph.store import Skipped, Store
 
 _MARK = b'"ATIF-v'
 _PEEK = 1 << 16
@@ -52,10 +52,18 @@ class AtifStore(Store):
 
     format = "atif"
     agent = "atif"
+    place = "NAME.json"
+    is_file = True
 
-    def find(self, root: str) -> Iterator[str]:
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The documents that stand directly in a folder."""
-        for name in sorted(os.listdir(root)) if os.path.isdir(root) else ():
+        try:
+            names = sorted(os.listdir(root))
+        except OSError as fault:
+            if skipped and os.path.isdir(root):
+                skipped(ReadError(f"cannot list {root}: {(fault.strerror or str(fault)).lower()}"))
+            return
+        for name in names:
             path = os.path.join(root, name)
             if self.holds(path):
                 yield path

@@ -73,7 +73,7 @@ def check_task(task: Task, report: Report) -> None:
         _check_members(message, where, report)
         _check_blocks(message, where, report)
     for item in filter(None, (task.history,)):
-        _check_members(item, Place(os.path.join(task.dir, os.path.basename(task.history_file))), report)
+        _check_members(item, Place(task.history_path), report)
 
 
 def note_new(report: Report, what: str, name: str, where: Place) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from stenograph import jsonio
 from stenograph.errors import ReadError
+from stenograph.store import Skipped
 
 FILE_API = "api_conversation_history.json"
 FILE_UI = "ui_messages.json"
@@ -50,16 +51,19 @@ def find_sessions(root: str | os.PathLike[str]) -> list[str]:
     return [path]
 
 
-def iter_sessions(folder: str) -> Iterator[str]:
-    """Like `find_sessions` for a directory: each as soon as it is found, in the order of the names."""
-    main = _main_file(folder)
+def iter_sessions(folder: str, *, skipped: Skipped | None = None) -> Iterator[str]:
+    """Like `find_sessions` for a directory: each as soon as it is found, in the order of the names.
+
+    `skipped` is told of what cannot be listed.
+    """
+    main = _main_file(folder, skipped)
     if main:
         yield main
         return
     tasks = os.path.join(folder, _TASKS)
     tasks = tasks if os.path.isdir(tasks) else folder
-    for name in _list(tasks).dirs:
-        if main := _main_file(os.path.join(tasks, name)):
+    for name in try_list(tasks, skipped).dirs:
+        if main := _main_file(os.path.join(tasks, name), skipped):
             yield main
 
 
@@ -102,10 +106,18 @@ def list_dir(folder: str) -> Listing:
     """What a directory holds; raises ReadError when it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted((entry.name, entry.is_dir()) for entry in entries)
+            found = sorted((entry.name, _is_dir(entry)) for entry in entries)
     except OSError as fault:
-        raise ReadError(f"cannot list {folder}: {fault.strerror}") from fault
+        raise ReadError(f"cannot list {folder}: {(fault.strerror or str(fault)).lower()}") from fault
     return Listing([name for name, is_dir in found if not is_dir], [name for name, is_dir in found if is_dir])
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a directory or a link to one; a link that leads round to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def read_bounded(path: str) -> bytes:
@@ -123,13 +135,16 @@ def read_bounded(path: str) -> bytes:
         raise ReadError(f"cannot be read: {fault.strerror}") from fault
 
 
-def _main_file(folder: str) -> str | None:
-    names = set(_list(folder).files)
-    return next((os.path.join(folder, name) for name in MAIN_FILES if name in names), None)
-
-
-def _list(folder: str) -> Listing:
+def try_list(folder: str, skipped: Skipped | None = None) -> Listing:
+    """What a directory holds; nothing when it cannot be listed, which `skipped` is told."""
     try:
         return list_dir(folder)
-    except ReadError:
+    except ReadError as fault:
+        if skipped:
+            skipped(fault)
         return Listing([], [])
+
+
+def _main_file(folder: str, skipped: Skipped | None) -> str | None:
+    names = set(try_list(folder, skipped).files)
+    return next((os.path.join(folder, name) for name in MAIN_FILES if name in names), None)

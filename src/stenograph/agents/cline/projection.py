@@ -10,51 +10,17 @@ from typing import Any
 import msgspec
 
 from stenograph import event, jsonio, model
-from stenograph.agents.cline import inputs
+from stenograph.agents.cline import chat, inputs
 from stenograph.event import Event
 from stenograph.model import Noticed, ToolCalled, ToolReturned
 from stenograph.patch import patch_paths
 from stenograph.projection import Call, Projection
-from stenograph.tools import SCOPE, Resolve, Tool, draft, line, text
+from stenograph.tools import SCOPE, Resolve, Tool, draft, text
 
 _NEAR = 64  # open calls of one id among which an agent's own is looked for
 Drafter = Callable[[Any, Resolve], list[Event]]
 
-_CONSUMED = frozenset(
-    ("run_start", "content_update", "team_restored", "zen_dispatched", "task_started")
-) | frozenset(
-    f"{side}/{kind}"
-    for side in ("say", "ask")
-    for kind in (
-        "task",
-        "api_req_started",
-        "api_req_finished",
-        "api_req_retried",
-        "command_output",
-        "checkpoint_created",
-        "info",
-        "user_feedback",
-    )
-)
-_OLD_TOOLS: dict[str, Tool] = {
-    "readFile": Tool(does="read", start=("readLineStart", "startLine"), end=("readLineEnd",), count=()),
-    "newFileCreated": Tool(does="write"),
-    "editedExistingFile": Tool(does="write"),
-    "fileDeleted": Tool(does="write"),
-    "searchFiles": Tool(does="search", query=("regex",)),
-    "listFilesTopLevel": Tool(does="list"),
-    "listFilesRecursive": Tool(does="list"),
-    "listCodeDefinitionNames": Tool(does="list"),
-    "useSkill": Tool(does="skill", name=("path",), skill_file=()),
-    "appliedDiff": Tool(does="write"),
-    "insertContent": Tool(does="write"),
-    "searchAndReplace": Tool(does="write"),
-    "generateImage": Tool(does="write"),
-    "codebaseSearch": Tool(does="search", query=("query",)),
-    "skill": Tool(does="skill", name=("skill",), skill_file=()),
-}
-"""The `tool` records of the 2.x stream and of stored tasks; from `appliedDiff` on they are Roo Code's."""
-_BATCHES = ("batchFiles", "batchDiffs", "batchDirs")
+_CONSUMED = frozenset(("run_start", "content_update", "team_restored", "zen_dispatched", "task_started"))
 
 
 def _commands(source: Any, resolve: Resolve) -> list[Event]:
@@ -113,7 +79,7 @@ TOOLS: Mapping[str, Drafter] = {
 }
 """Each tool and what its input asks for: one event for each command, file and query."""
 
-_FURTHER: Mapping[str, Drafter] = {
+MORE_TOOLS: Mapping[str, Drafter] = {
     "apply_diff": _write,
     "insert_content": _write,
     "search_and_replace": _write,
@@ -124,8 +90,33 @@ _FURTHER: Mapping[str, Drafter] = {
     "codebase_search": _searches,
     "list_code_definition_names": _list,
     "skill": _skill,
+    "run_slash_command": chat.slash_command,
 }
 """Tools of classic Cline and Roo Code beyond the vocabulary's own; for the extended profile."""
+_QUIET = frozenset(
+    (
+        "update_todo_list",
+        "focus_chain",
+        "switch_mode",
+        "fetch_instructions",
+        "read_command_output",
+        "condense",
+        "summarize_task",
+        "load_mcp_documentation",
+        "report_bug",
+        "new_task",
+    )
+)
+"""Calls of theirs that are housekeeping."""
+_ASKED = frozenset(("ask_question", "ask_followup_question"))
+_TOLD: Mapping[str, tuple[str, ...]] = {
+    "submit_and_exit": ("summary",),
+    "attempt_completion": ("result",),
+    "plan_mode_respond": ("response",),
+    "plan_mode_response": ("response",),
+    "act_mode_respond": ("response",),
+}
+"""Calls that tell the user something, and the member of the input that holds it."""
 
 
 class ClineProjection(Projection):
@@ -145,14 +136,13 @@ class ClineProjection(Projection):
         self.open(call)
         if not self.extended:
             return ()
-        if entry.tool == "spawn_agent":
-            return self.detailed([self._delegation("subagent_started", entry)], call, None)
-        question = text(entry.input, ("question",)) if entry.tool == "ask_question" else None
-        return self.detailed([event.Agent(message=question)], call, None) if question else ()
+        tasks = [self._delegation("subagent_started", entry, task) for task in _tasks(entry)]
+        question = text(entry.input, ("question",)) if entry.tool in _ASKED else None
+        return self.detailed([event.Agent(message=question)] if question else tasks, call, None)
 
     def call(self, entry: ToolCalled) -> Call:
         """A call with the events that its input asks for."""
-        made = TOOLS.get(entry.tool) or (_FURTHER.get(entry.tool) if self.extended else None)
+        made = TOOLS.get(entry.tool) or (MORE_TOOLS.get(entry.tool) if self.extended else None)
         return Call(entry, None, (made(entry.input, self.resolve) or None) if made else None)
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
@@ -188,13 +178,13 @@ class ClineProjection(Projection):
 
     def _special(self, call: ToolCalled, entry: ToolReturned | None) -> list[Event] | None:
         """What the extended profile makes of further tools; None when it knows the tool no better."""
+        if tasks := _tasks(call):
+            return [self._delegation(_spawned(entry), call, task) for task in tasks] if entry else []
+        if said := text(call.input, _TOLD.get(call.tool, ())):
+            return [event.Agent(message=said)]
         match call.tool:
-            case "spawn_agent":
-                return [self._delegation(_spawned(entry), call)] if entry else []
-            case "ask_question" if text(call.input, ("question",)):
+            case name if name in _QUIET or (name in _ASKED and text(call.input, ("question",))):
                 return []
-            case "submit_and_exit" if summary := text(call.input, ("summary",)):
-                return [event.Agent(message=summary)]
             case "team_spawn_teammate":
                 return self._mate("subagent_started", call, entry)
             case "team_shutdown_teammate":
@@ -210,8 +200,7 @@ class ClineProjection(Projection):
             return []
         return list(self.delegated(model.Delegated(action=action, id=agent)))
 
-    def _delegation(self, action: event.Action, call: ToolCalled) -> Event:
-        name = text(call.input, ("task",))
+    def _delegation(self, action: event.Action, call: ToolCalled, name: str | None) -> Event:
         return next(iter(self.delegated(model.Delegated(action=action, id=call.id, name=name))))
 
     def unanswered(self, call: Call) -> list[Event]:
@@ -264,20 +253,18 @@ class ClineProjection(Projection):
             case "inner/error":
                 return [self._inner_error(record)]
             case "error":
-                return self._once(_message(text(record, ("message",))) or "error")
+                return self._once(chat.message(text(record, ("message",))) or "error")
             case "ask/api_req_failed":
-                return self._once(_message(text(record, ("text",))) or "error")
+                return self._once(chat.message(text(record, ("text",))) or "error")
             case "notice":
                 return _notice(record)
             case "run_aborted":
                 return [event.Warning(message=text(record, ("message", "reason")) or entry.kind)]
             case "team_event":
                 return self._team(entry)
-            case "say/error_retry" | "ask/error_retry":
-                return _retry(text(record, ("text",)))
-            case "say/tool" | "ask/tool" | "say/command" | "ask/command":
-                return self._old_tool(entry)
-        return [event.Unknown(json=entry.raw.raw())]
+        side, _, kind = entry.kind.partition("/")
+        made = chat.events(kind, record, self.resolve) if side in ("say", "ask") else None
+        return [event.Unknown(json=entry.raw.raw())] if made is None else made
 
     def _inner_error(self, record: dict[str, Any]) -> Event:
         told = record.get("error")
@@ -289,7 +276,7 @@ class ClineProjection(Projection):
 
     def _followup(self, told: str | None) -> list[Event]:
         """A question: its text in the standard profile, what the text's JSON asks in the extended one."""
-        question = text(_json(told), ("question",)) if self.extended else None
+        question = text(chat.parsed(told), ("question",)) if self.extended else None
         return [event.Agent(message=question or told)] if told else []
 
     def _once(self, message: str) -> list[Event]:
@@ -308,19 +295,6 @@ class ClineProjection(Projection):
                 failed = told.get("error") or told.get("status") not in (None, "completed")
                 action: event.Action = "subagent_failed" if failed else "subagent_completed"
                 yield from self.delegated(model.Delegated(action=action, id=agent))
-
-    def _old_tool(self, entry: Noticed) -> list[Event]:
-        told = text(entry.record, ("text",)) or ""
-        if entry.kind.endswith("/command"):
-            return [event.Command(command=told)] if told else []
-        source = _json(told)
-        tool = _OLD_TOOLS.get(text(source, ("tool",)) or "")
-        made = (
-            [event for each in _each(source) for event in draft(tool, each, self.resolve) or ()]
-            if tool
-            else []
-        )
-        return made or [event.Unknown(json=entry.raw.raw())]
 
 
 class SessionsProjection(Projection):
@@ -390,45 +364,25 @@ def _with_input(call: ToolCalled, entry: ToolReturned) -> msgspec.Raw:
     return jsonio.raw(both)
 
 
+def _tasks(call: ToolCalled) -> list[str | None]:
+    """What the subagents that a call sets to work are told, one for each; none for any other call."""
+    match call.tool:
+        case "spawn_agent":
+            return [text(call.input, ("task",))]
+        case "new_task" if message := text(call.input, ("message",)):  # Roo's; classic's begins a task anew
+            return [message]
+        case "use_subagents":
+            told = [text(call.input, (f"prompt_{number}",)) for number in range(1, 6)]
+            return [prompt for prompt in told if prompt]
+    return []
+
+
 def _spawned(entry: ToolReturned) -> event.Action:
     done = entry.ok is not False and text(entry.output, ("finishReason",)) in (None, "completed")
     return "subagent_completed" if done else "subagent_failed"
-
-
-def _json(told: str | None) -> Any:
-    try:
-        return jsonio.loads((told or "").encode("utf-8", "backslashreplace"))
-    except ValueError:
-        return None
-
-
-def _each(source: Any) -> list[Any]:
-    """The files or folders that one record of Roo's tells at once, else the record itself."""
-    for key in _BATCHES:
-        many = source.get(key) if isinstance(source, dict) else None
-        if isinstance(many, list) and many:
-            return many
-    return [source]
-
-
-def _message(told: str | None) -> str | None:
-    """The `message` inside a text that is JSON, else the text."""
-    return text(_json(told), ("message",)) or told
 
 
 def _notice(record: dict[str, Any]) -> list[Event]:
     phase = record.get("metadata")
     grave = record.get("noticeType") in ("recovery", "stop") or text(phase, ("phase",)) == "failed"
     return [event.Warning(message=text(record, ("message",)) or "notice")] if grave else []
-
-
-def _retry(told: str | None) -> list[Event]:
-    source = _json(told)
-    if not isinstance(source, dict):
-        return [event.Warning(message=told)] if told else []
-    if source.get("failed") is True:
-        return []
-    attempt, most = line(source, ("attempt",)), line(source, ("maxAttempts",))
-    words = f"api retry {attempt} of {most}" if attempt and most else "api retry"
-    fault = _message(text(source, ("errorMessage",)))
-    return [event.Warning(message=f"{words}: {fault}" if fault else words)]

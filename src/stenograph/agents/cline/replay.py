@@ -14,8 +14,7 @@ import msgspec
 
 from stenograph import jsonio
 from stenograph.agents.cline.entries import is_ok, items, verdict
-from stenograph.agents.cline.requests import to_time
-from stenograph.agents.cline.scalars import to_float, to_int
+from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
 from stenograph.agents.cline.sessions import (
     Manifest,
     SDKMessage,
@@ -49,6 +48,7 @@ from stenograph.model import (
 )
 
 _RANK = {"text": 0, "thinking": 1, "redacted_thinking": 1}
+_MANY = 2**63
 _SPAWNS = {"spawn_agent": "task", "team_run_task": "task"}
 """Tools that set another agent to work, and the member that holds the words it is given."""
 
@@ -88,7 +88,7 @@ class _Replay:
         """The messages of one file, and inside them those of the agents that they set to work."""
         for at, (message, (start, end)) in enumerate(zip(source.messages, source.spans)):
             place = Where(
-                at=to_time(message.time),
+                at=to_stamp(message.ts),
                 line=at + 1,
                 offset=start,
                 length=end - start,
@@ -292,5 +292,7 @@ def _reply(message: SDKMessage) -> Reply:
 
 
 def _count(value: Any) -> int:
+    if type(value) is int and 0 <= value < _MANY:
+        return value
     found = to_int(value)
     return found[0] if found else 0

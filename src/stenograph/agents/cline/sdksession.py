@@ -9,7 +9,7 @@ from stenograph.agents.cline.drift import note_new
 from stenograph.agents.cline.projection import TOOLS
 from stenograph.agents.cline.replay import metrics_of, replay, totals_of
 from stenograph.agents.cline.requests import to_time
-from stenograph.agents.cline.scalars import to_float
+from stenograph.agents.cline.scalars import to_float, to_stamp
 from stenograph.agents.cline.sessions import Manifest, SDKMessage, StoredSession, Transcript, read_session
 from stenograph.agents.cline.usage import add
 from stenograph.document import Object
@@ -38,6 +38,14 @@ def load(path: str) -> Session:
         sent=lambda request: _sent(session, request),
         rest=list(_rest(session)),
     )
+
+
+def live(path: str) -> Iterator[Entry]:
+    """The entries of the run as its stream told them; raises ReadError behind them for what is not loaded."""
+    session = read_session(path)
+    yield from replay(session, as_live=True)
+    for fault in session.unloaded():
+        raise fault
 
 
 def check(path: str) -> tuple[int, Report]:
@@ -136,7 +144,7 @@ def _requests(session: StoredSession) -> list[Request]:
             number=number,
             last=at - 1,
             element=at,
-            at=to_time(messages[at].time),
+            at=to_stamp(messages[at].ts),
             totals=totals_of(metrics) if (metrics := messages[at].metrics) else Totals(),
         )
         for number, at in enumerate(answers)
@@ -154,10 +162,11 @@ def _sent(session: StoredSession, request: Request) -> list[Sent]:
 
 
 def _note_faults(session: StoredSession, report: Report) -> None:
-    names = [f"{session.id}.json", "sessions.db", *(each.name for each in _transcripts(session))]
-    for name, error in zip(names, _errors(session)):
+    files = [f"{session.id}.json", *(each.name for each in _transcripts(session))]
+    manifest, *logs = (os.path.join(session.dir, name) for name in files)
+    for path, error in zip((manifest, session.rows_path, *logs), _errors(session)):
         if error:
-            report.add(Kind.DAMAGED, "damaged-file", Place(os.path.join(session.dir, name)), error)
+            report.add(Kind.DAMAGED, "damaged-file", Place(path), error)
 
 
 def _check_transcript(session: StoredSession, transcript: Transcript, report: Report) -> None:

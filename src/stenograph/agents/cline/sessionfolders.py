@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from stenograph.agents.cline.folders import list_dir
-from stenograph.errors import ReadError
+from stenograph.agents.cline.folders import try_list
+from stenograph.store import Skipped
 
 MESSAGES = ".messages.json"
 """What the names of message files end with."""
@@ -20,18 +20,15 @@ def find_stored(root: str | os.PathLike[str]) -> list[str]:
     return sorted(iter_stored(os.fspath(root)))
 
 
-def iter_stored(folder: str) -> Iterator[str]:
-    """Like `find_stored`: each as soon as it is found, in the order of the names."""
+def iter_stored(folder: str, *, skipped: Skipped | None = None) -> Iterator[str]:
+    """Like `find_stored`: each as soon as it is found; `skipped` is told of what cannot be listed."""
     main = main_file(folder)
     if main:
         yield main
         return
     sessions = os.path.join(folder, "sessions")
     sessions = sessions if os.path.isdir(sessions) else folder
-    try:
-        names = list_dir(sessions).dirs
-    except ReadError:
-        return
+    names = try_list(sessions, skipped).dirs
     yield from filter(None, (main_file(os.path.join(sessions, name)) for name in names))
 
 

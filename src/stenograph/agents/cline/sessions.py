@@ -22,8 +22,9 @@ from stenograph.agents.cline.folders import list_dir, read_bounded
 from stenograph.agents.cline.scalars import to_millis
 from stenograph.agents.cline.sessionfolders import MESSAGES
 from stenograph.agents.cline.types import Block, ContentMember
-from stenograph.document import Array, Child, Children, Flag, Object, Refused, Text, Value
+from stenograph.document import Array, Object, Refused
 from stenograph.errors import ReadError
+from stenograph.members import Child, Children, Flag, Prose, Text, Value
 from stenograph.salvage import Shape, Span, scan
 
 _LIST = re.compile(rb'"messages"[ \t\n\r]*:[ \t\n\r]*(?=\[)')
@@ -34,7 +35,6 @@ _QUERY = "SELECT * FROM sessions WHERE session_id = ? OR substr(session_id, 1, ?
 class Manifest(Object):
     """A session's own record, `<id>.json`; `metadata` holds title, usage, checkpoints, in hub runs more."""
 
-    __slots__ = ()
     version = Value("version")
     session_id = Text("session_id")
     source = Text("source")
@@ -52,7 +52,7 @@ class Manifest(Object):
     enable_tools = Flag("enable_tools")
     enable_spawn = Flag("enable_spawn")
     enable_teams = Flag("enable_teams")
-    prompt = Text("prompt")
+    prompt = Prose("prompt")
     metadata = Value("metadata")
     messages_path = Text("messages_path")
     compaction_path = Text("compaction_path")
@@ -86,7 +86,6 @@ class Manifest(Object):
 class SDKModelInfo(Object):
     """The model that an assistant message was written with."""
 
-    __slots__ = ()
     id = Text("id")
     provider = Text("provider")
 
@@ -94,7 +93,6 @@ class SDKModelInfo(Object):
 class SDKMetrics(Object):
     """What one assistant message took; `input_tokens` holds cache reads and writes."""
 
-    __slots__ = ()
     input_tokens = Value("inputTokens")
     output_tokens = Value("outputTokens")
     cache_read_tokens = Value("cacheReadTokens")
@@ -105,7 +103,6 @@ class SDKMetrics(Object):
 class SDKMessage(Object):
     """One stored message: `role` is user or assistant, each tool result has a user message of its own."""
 
-    __slots__ = ()
     id = Text("id")
     role = Text("role")
     content = ContentMember()
@@ -138,7 +135,6 @@ class SDKMessage(Object):
 class Origin(Object):
     """Where a message file comes from; the last two members are those of sub-agents and teammates."""
 
-    __slots__ = ()
     source = Text("source")
     mode = Text("mode")
     session_id = Text("sessionId")
@@ -150,7 +146,6 @@ class Origin(Object):
 class Header(Object):
     """The members of a message file."""
 
-    __slots__ = ()
     version = Value("version")
     updated_at = Text("updated_at")
     agent = Text("agent")
@@ -158,7 +153,7 @@ class Header(Object):
     task_type = Text("taskType")
     origin = Child("origin", Origin)
     messages = Children("messages", SDKMessage)
-    system_prompt = Text("system_prompt")
+    system_prompt = Prose("system_prompt")
 
 
 class Transcript(msgspec.Struct, kw_only=True, frozen=True, eq=False):
@@ -199,8 +194,8 @@ class Transcript(msgspec.Struct, kw_only=True, frozen=True, eq=False):
 class StoredSession(msgspec.Struct, kw_only=True, frozen=True, eq=False):
     """One session folder as read: `lead` is the session's own message file, `agents` those of the others.
 
-    `rows` are the database's rows of the session and its agents by session id, as stored: booleans are 0
-    and 1, `metadata_json` is text.
+    `rows` are the rows of the session and its agents in the database `rows_path` by session id, as stored:
+    booleans are 0 and 1, `metadata_json` is text.
     """
 
     dir: str
@@ -211,9 +206,19 @@ class StoredSession(msgspec.Struct, kw_only=True, frozen=True, eq=False):
     lead: Transcript | None
     agents: list[Transcript]
     rows: dict[str, dict[str, Any]]
+    rows_path: str
     rows_error: str | None
     others: list[str]
     dirs: list[str]
+
+    def unloaded(self) -> list[ReadError]:
+        """Why each message file that is there could not be loaded."""
+        files = [*([self.lead] if self.lead else []), *self.agents]
+        return [
+            ReadError(f"{os.path.join(self.dir, file.name)}: {file.error}")
+            for file in files
+            if isinstance(file.source, Refused)
+        ]
 
     @property
     def units(self) -> int:
@@ -242,9 +247,8 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: b
         raise ReadError(f"{folder} holds neither a manifest nor messages")
     manifest, manifest_error = _manifest(folder, f"{id}.json", found.files)
     transcripts = {log: _read_transcript(os.path.join(folder, log), log) for log in logs}
-    known, rows_error = (
-        _rows(db or os.path.join(folder, "..", "..", "db", "sessions.db"), id) if rows else ({}, None)
-    )
+    rows_path = db or os.path.join(folder, "..", "..", "db", "sessions.db")
+    known, rows_error = _rows(rows_path, id) if rows else ({}, None)
     return StoredSession(
         dir=folder,
         id=id,
@@ -254,6 +258,7 @@ def read_session(path: str | os.PathLike[str], *, db: str | None = None, rows: b
         lead=transcripts.pop(id + MESSAGES, None),
         agents=list(transcripts.values()),
         rows=known,
+        rows_path=rows_path,
         rows_error=rows_error,
         others=[file for file in found.files if file not in logs and file != f"{id}.json"],
         dirs=found.dirs,
@@ -357,5 +362,5 @@ def _rows(path: str, id: str) -> tuple[dict[str, dict[str, Any]], str | None]:  
     try:
         rows = database.read_rows(path, _QUERY, (id, len(prefix), prefix))
     except ReadError as fault:
-        return {}, str(fault)
+        return {}, str(fault).removeprefix(f"{path}: ")
     return {str(row["session_id"]): row for row in rows}, None

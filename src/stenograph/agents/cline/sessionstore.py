@@ -10,7 +10,7 @@ from stenograph.agents.cline.folders import list_dir
 from stenograph.agents.cline.sessionfolders import MESSAGES, iter_stored, main_file
 from stenograph.model import Entry, Session, Summary
 from stenograph.notes import Report
-from stenograph.store import Store
+from stenograph.store import Skipped, Store
 
 if TYPE_CHECKING:
     from stenograph.projection import Projection
@@ -21,10 +21,11 @@ class SessionStore(Store):
 
     format = "cline-session"
     agent = "cline"
+    place = "~/.cline/data/sessions/ID"
 
-    def find(self, root: str) -> Iterator[str]:
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each session in a data folder, its `sessions`, or one session folder."""
-        return iter_stored(root)
+        return iter_stored(root, skipped=skipped)
 
     def holds(self, path: str) -> bool:
         """Whether a path is a session folder, or a manifest or message file in one."""
@@ -54,10 +55,9 @@ class SessionStore(Store):
 
     def live(self, path: str) -> Iterator[Entry]:
         """The entries of the run, told as its stream told them."""
-        from stenograph.agents.cline.replay import replay
-        from stenograph.agents.cline.sessions import read_session
+        from stenograph.agents.cline import sdksession
 
-        return replay(read_session(path), as_live=True)
+        return sdksession.live(path)
 
     def check(self, path: str) -> tuple[int, Report]:
         """Faults of files and messages; members, blocks and tools that are new."""

@@ -31,14 +31,19 @@ _TITLE = 200
 
 
 def of_task(folder: str) -> Summary:
-    """The summary of a task directory; raises ReadError when it has no main file."""
+    """The summary of a task directory; raises ReadError when it has no main file that can be loaded."""
     names = list_dir(folder).files
     has_ui = FILE_UI in names or FILE_LEGACY in names
-    found = _of_read(read_task(folder, without=(FILE_API,) if has_ui else ()))
-    return found if found.requests or FILE_API not in names else _of_read(read_task(folder))
+    task = read_task(folder, without=(FILE_API,) if has_ui else ())
+    found = _of_read(task)
+    if found.requests or not (has_ui and FILE_API in names):
+        task.require()
+        return found
+    return _of_read(read_task(folder).require())
 
 
 def _of_read(task: Task) -> Summary:
+    """The summary of a task of which nothing is decoded yet."""
     return of_loaded(task, [message for message in task.ui.elements if _may_count(message.raw)])
 
 

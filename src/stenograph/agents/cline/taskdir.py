@@ -94,6 +94,28 @@ class Task(msgspec.Struct, kw_only=True, frozen=True, eq=False):
         arrays = self.api.units + self.ui.units + self.context.units
         return arrays + self.has_metadata + self.has_settings + self.history_unit + len(self.others)
 
+    @property
+    def history_path(self) -> str:
+        """The path of the index entry's file: Roo's own, else the index that stands beside the tasks."""
+        if FILE_HISTORY_ITEM in (os.path.basename(self.history_file), *self.files):
+            return os.path.join(self.dir, FILE_HISTORY_ITEM)
+        return os.path.join(storage_dir(self.dir), *_INDEX.split("/"))
+
+    def unloaded(self) -> list[ReadError]:
+        """Why each main file that is there could not be loaded."""
+        return [
+            ReadError(f"{os.path.join(self.dir, array.name)}: {array.error}")
+            for array in (self.ui, self.api)
+            if isinstance(array, Refused)
+        ]
+
+    def require(self) -> Task:
+        """The task itself; raises ReadError when none of its main files could be loaded."""
+        faults = self.unloaded()
+        if faults and len(faults) == self.ui.present + self.api.present:
+            raise faults[0]
+        return self
+
     def dump(self) -> dict[str, bytes]:
         """The bytes to write, by file name, of each file that was read: edits are spliced in."""
         nodes: dict[str, Node | None] = {array.name: array for array in (self.api, self.ui, self.context)}

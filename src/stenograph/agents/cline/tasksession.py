@@ -11,7 +11,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.agents.cline import summary
 from stenograph.agents.cline.drift import check_task
-from stenograph.agents.cline.folders import FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS, FILE_UI
+from stenograph.agents.cline.folders import FILE_METADATA, FILE_SETTINGS, FILE_UI
 from stenograph.agents.cline.requests import requests
 from stenograph.agents.cline.stream import ClineStream
 from stenograph.agents.cline.taskdir import Task, read_task
@@ -24,13 +24,12 @@ from stenograph.notes import Kind, Report
 
 def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
     """The task as one timeline; `sent` tells what a request held, by its agent's rules."""
-    task = read_task(path)
+    task = read_task(path).require()
     report = Report()
     note_faults(task, report)
-    entries = list(timeline(task))  # first, for it decodes what the others look at
     return Session(
         summary=summary.of_loaded(task, task.ui.elements),
-        entries=entries,
+        entries=list(timeline(task)),
         requests=requests(task),
         report=report,
         source=task,
@@ -41,13 +40,18 @@ def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
 
 
 def live(path: str) -> Iterator[Entry]:
-    """What the command line of that time printed: the UI messages; without any, the API history."""
-    task = read_task(path)
-    if not task.ui.elements:
-        yield from timeline(task)
+    """What the command line of that time printed: the UI messages; without any, the API history.
+
+    Raises ReadError behind what there is when the UI messages could not be loaded.
+    """
+    task = read_task(path).require()
+    if task.ui.elements:
+        yield Started(session_id=task.id, cwd=workspace(task) or None)
+        yield from _shown(task)
         return
-    yield Started(session_id=task.id, cwd=workspace(task) or None)
-    yield from _shown(task)
+    yield from timeline(task)
+    for fault in task.unloaded():
+        raise fault
 
 
 def check(path: str) -> tuple[int, Report]:
@@ -128,14 +132,15 @@ def note_faults(task: Task, report: Report) -> None:
     for name, error in (
         (FILE_METADATA, task.metadata_error),
         (FILE_SETTINGS, task.settings_error),
-        (task.history_file or FILE_HISTORY_ITEM, task.history_error),
     ):
         if error:
             report.add(Kind.DAMAGED, "damaged-file", _at(task, name), error)
+    if task.history_error:
+        report.add(Kind.DAMAGED, "damaged-file", Place(task.history_path), task.history_error)
 
 
 def _at(task: Task, name: str) -> Place:
-    return Place(os.path.join(task.dir, os.path.basename(name)))
+    return Place(os.path.join(task.dir, name))
 
 
 def _shown(task: Task) -> Iterator[Entry]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agents.cline.folders import (
+    FILE_CONTEXT_HISTORY,
     FILE_HISTORY_ITEM,
     FILE_METADATA,
+    FILE_SETTINGS,
     MAIN_FILES,
     iter_sessions,
     list_dir,
@@ -16,29 +18,37 @@ from stenograph.agents.cline.folders import (
 )
 from stenograph.model import Entry, Request, Sent, Session, Summary
 from stenograph.notes import Report
-from stenograph.store import Store
+from stenograph.store import Skipped, Store
 
 if TYPE_CHECKING:
     from stenograph.projection import Projection
 
 _SUMMED_UP = frozenset((*MAIN_FILES, FILE_METADATA, FILE_HISTORY_ITEM))
+_BESIDE = frozenset((FILE_CONTEXT_HISTORY, FILE_HISTORY_ITEM, FILE_METADATA, FILE_SETTINGS))
 
 
 class TaskStore(Store):
-    """Task directories of classic Cline, and of Roo Code but for what its requests held."""
+    """Task directories of classic Cline: the extension before 4.0, the 2.x command line.
+
+    Those of Roo Code too, but for what its requests held.
+    """
 
     format = "cline-task"
     agent = "cline"
     infers_cached = True
+    place = "…/saoudrizwan.claude-dev/tasks/ID"
 
-    def find(self, root: str) -> Iterator[str]:
+    def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each task in a storage directory, its `tasks`, or one task directory."""
-        return iter_sessions(root)
+        return iter_sessions(root, skipped=skipped)
 
     def holds(self, path: str) -> bool:
-        """Whether a path is a task directory, or a main file in one."""
-        if os.path.basename(path) in MAIN_FILES:
+        """Whether a path is a task directory, or a file in one that is read."""
+        name = os.path.basename(path)
+        if name in MAIN_FILES:
             return os.path.isfile(path)
+        if name in _BESIDE and os.path.isfile(path):
+            path = task_dir(path)
         return any(os.path.isfile(os.path.join(path, name)) for name in MAIN_FILES)
 
     def files(self, path: str) -> Sequence[str]:

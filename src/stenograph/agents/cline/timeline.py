@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
-from stenograph.agents.cline.scalars import to_float, to_int, to_rfc3339
+from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
 from stenograph.agents.cline.types import USAGE, ContextUpdate, Message, UIMessage
@@ -68,7 +68,6 @@ class _Merge:
         self.next_edit = 0
         self.truncated: dict[str, list[int]] = {}
         for at, message in enumerate(task.api.elements):
-            message.decode()
             if parent := message.truncation_parent:
                 self.truncated.setdefault(parent, []).append(at)
         self.sizes = _sizes(task)
@@ -163,7 +162,7 @@ def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextU
     """Where an element stands: its file, its number from 1, its bytes."""
     start, end = array.spans[at]
     return Where(
-        at=to_rfc3339(element.ts),
+        at=to_stamp(element.ts),
         line=at + 1,
         offset=start,
         length=end - start,
@@ -229,7 +228,7 @@ def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -
         return (Warned(message=_inner(message.text) or kind, code=kind),)
     if not is_kept and (entry := _alone(message, is_first=is_first)):
         return (entry,)
-    tree = message.get(_TREES[kind]) if kind in _TREES else None
+    tree = source.held.get(_TREES[kind]) if kind in _TREES else None
     seen = Noticed(
         kind=f"{message.type}/{kind}",
         record=source.held,

@@ -68,19 +68,19 @@ class Turns:
             return (Unread(raw=msgspec.Raw(message.raw)),)
         if message.is_summary or message.is_truncation_marker:
             kind = "summary" if message.is_summary else "truncation"
-            return (Noticed(kind=kind, record=message.get("content"), raw=self._part()),)
+            return (Noticed(kind=kind, record=self._held.get("content"), raw=self._part()),)
         if message.is_standalone_reasoning:
             signature = message.encrypted_content or None
             return (Thought(text=_summary(message.summary), signature=signature),)
         if role == "assistant":
             return self._answer(message, at)
         if role == "user":
-            return self._words(message.get("content"))
+            return self._words(self._held.get("content"))
         return (Unread(raw=msgspec.Raw(message.raw)),)
 
     def _answer(self, message: Message, at: int) -> Iterator[Entry]:
         self._open = []
-        content, reply = message.get("content"), _reply(message)
+        content, reply = self._held.get("content"), _reply(message)
         if isinstance(content, str):
             for entry in self._prose(content, at):
                 yield _placed(entry, self._part("content"), reply)

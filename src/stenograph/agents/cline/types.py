@@ -10,9 +10,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
 from stenograph import jsonio
 from stenograph.agents.cline.scalars import is_null, to_int, to_millis, to_range
-from stenograph.document import Array, Bytes, Child, Children, Flag, Member, Node, Object, Text, Texts, Value
+from stenograph.document import Array, Bytes, Member, Node, Object
+from stenograph.members import Bulk, Child, Children, Flag, Prose, Text, Texts, Value
 
 Variant: TypeAlias = Literal["classic", "roo"]
 
@@ -20,12 +23,8 @@ Variant: TypeAlias = Literal["classic", "roo"]
 class Content(Node):
     """What a message or a tool's result holds: a string, a list of blocks, or something that is neither."""
 
-    __slots__ = ("_array", "_text")
-
-    def __init__(self, raw: Bytes) -> None:
-        super().__init__(raw)
-        self._text: bytes | None = None
-        self._array: Array[Block] | None = None
+    _text: bytes | None = None
+    _array: Array[Block] | None = None
 
     @property
     def is_absent(self) -> bool:
@@ -80,55 +79,48 @@ class Content(Node):
 class ContentMember(Member[Content]):
     """The declared member `content`, which always reads as a Content."""
 
-    is_view = True
-
     def __init__(self) -> None:
-        super().__init__("content", lambda value: isinstance(value, str | list), lambda: Content(b""))
+        super().__init__("content", msgspec.Raw, lambda value: isinstance(value, str | list), get=self._view)
 
-    def read(self, owner: Object) -> Content:
+    def _view(self, owner: Object) -> Content:
         """The content as a view: its edits are edits of the owner."""
-        found = owner.seen(self.name)
-        if isinstance(found, Content):
-            return found
-        content = Content(owner.cells.get(self.name, b""))
-        owner.keep(self.name, content)
-        return content
+        found = owner.fields.content
+        if not isinstance(found, Content):
+            owner.fields.content = found = owner.keep(self.name, Content(found or b""))
+        return found
 
 
 class MediaSource(Object):
     """Where an image's or a document's bytes are."""
 
-    __slots__ = ()
     type = Text("type")
     media_type = Text("media_type")
-    data = Text("data")
+    data = Prose("data")
     url = Text("url")
 
 
 class Block(Object):
     """One content block: Anthropic's, with the members Cline and Roo add; `type` says which apply."""
 
-    __slots__ = ()
     type = Text("type")
-    text = Text("text")
-    thinking = Text("thinking")
+    text = Prose("text")
+    thinking = Prose("thinking")
     signature = Text("signature")
-    data = Text("data")
+    data = Prose("data")
     id = Text("id")
     name = Text("name")
-    input = Value("input")
+    input = Bulk("input")
     tool_use_id = Text("tool_use_id")
     content = ContentMember()
     is_error = Flag("is_error")
     source = Child("source", MediaSource)
-    encrypted_content = Text("encrypted_content")
+    encrypted_content = Prose("encrypted_content")
     thought_signature = Text("thoughtSignature")
 
 
 class ModelInfo(Object):
     """The model that a classic assistant message was written with."""
 
-    __slots__ = ()
     model_id = Text("modelId")
     provider_id = Text("providerId")
     mode = Text("mode")
@@ -137,7 +129,6 @@ class ModelInfo(Object):
 class MetricTokens(Object):
     """The counts of Metrics, as written."""
 
-    __slots__ = ()
     prompt = Value("prompt")
     completion = Value("completion")
     cached = Value("cached")
@@ -150,7 +141,6 @@ class Metrics(Object):
     `cached` is cache writes and reads together. It repeats what the request's UI message says: add only one.
     """
 
-    __slots__ = ()
     tokens = Child("tokens", MetricTokens)
     cost = Value("cost")
 
@@ -158,7 +148,6 @@ class Metrics(Object):
 class Message(Object):
     """One element of the API history; Roo also writes reasoning items of their own, without a role."""
 
-    __slots__ = ()
     role = Text("role")
     content = ContentMember()
     id = Text("id")
@@ -172,10 +161,10 @@ class Message(Object):
     truncation_parent = Text("truncationParent")
     is_truncation_marker = Flag("isTruncationMarker")
     type = Text("type")
-    encrypted_content = Text("encrypted_content")
-    summary = Value("summary")
-    reasoning_details = Value("reasoning_details")
-    reasoning_content = Value("reasoning_content")
+    encrypted_content = Prose("encrypted_content")
+    summary = Bulk("summary")
+    reasoning_details = Bulk("reasoning_details")
+    reasoning_content = Bulk("reasoning_content")
 
     @property
     def time(self) -> datetime | None:
@@ -196,37 +185,27 @@ class Message(Object):
 class ReqInfo(Object):
     """One request's usage, the JSON text of an `api_req_started` message; counts are kept as written."""
 
-    __slots__ = ()
-    request = Text("request")
+    request = Prose("request")
     tokens_in = Value("tokensIn")
     tokens_out = Value("tokensOut")
     cache_writes = Value("cacheWrites")
     cache_reads = Value("cacheReads")
     cost = Value("cost")
     cancel_reason = Text("cancelReason")
-    streaming_failed_message = Text("streamingFailedMessage")
+    streaming_failed_message = Prose("streamingFailedMessage")
     api_protocol = Text("apiProtocol")
 
     @property
     def has_usage(self) -> bool:
         """Whether any count or a cost is there."""
-        return any(not is_null(self.get(name)) for name in _TOLD)
+        told = (self.tokens_in, self.tokens_out, self.cache_writes, self.cache_reads, self.cost)
+        return not all(is_null(value) for value in told)
 
     def embedded(self) -> bytes:
         """The JSON string that stands for it in its UI message."""
         return jsonio.dumps(self.dump().decode("utf-8", "replace"))
 
 
-_TOLD = tuple(
-    member.name
-    for member in (
-        ReqInfo.tokens_in,
-        ReqInfo.tokens_out,
-        ReqInfo.cache_writes,
-        ReqInfo.cache_reads,
-        ReqInfo.cost,
-    )
-)
 _REQ_INFO = ("api_req_started", "deleted_api_reqs")
 USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
 """The kinds of UI messages whose text may tell what was paid."""
@@ -235,17 +214,16 @@ USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
 class UIMessage(Object):
     """One element of the UI messages: what the chat view shows, an ask or a say."""
 
-    __slots__ = ()
     ts = Value("ts")
     type = Text("type")
     ask = Text("ask")
     say = Text("say")
-    text = Text("text")
+    text = Prose("text")
     partial = Flag("partial")
     conversation_history_index = Value("conversationHistoryIndex")
     conversation_history_deleted_range = Value("conversationHistoryDeletedRange")
     api_protocol = Text("apiProtocol")
-    context_condense = Value("contextCondense")
+    context_condense = Bulk("contextCondense")
     context_truncation = Value("contextTruncation")
 
     @property
@@ -286,13 +264,8 @@ class UIMessage(Object):
         known = self.seen("text")
         if isinstance(known, ReqInfo):
             return known
-        data = self.text.encode("utf-8", "backslashreplace")
-        told = _loads(data)
-        if not isinstance(told, dict):
-            return None
-        info = ReqInfo(data, told)
-        self.keep("text", info)
-        return info
+        info = ReqInfo(self.text.encode("utf-8", "backslashreplace"))
+        return self.keep("text", info) if info.is_whole else None
 
 
 class ContextUpdate(Node):
@@ -302,8 +275,6 @@ class ContextUpdate(Node):
     last update of a block wins. A message or block entry that cannot be read is one update with `error`
     set, and `message` or `block` is -1.
     """
-
-    __slots__ = ("block", "edit_type", "error", "message")
 
     def __init__(
         self,
@@ -359,7 +330,6 @@ class ContextUpdate(Node):
 class ModelUsage(Object):
     """One switch of the model."""
 
-    __slots__ = ()
     ts = Value("ts")
     model_id = Text("model_id")
     model_provider_id = Text("model_provider_id")
@@ -369,7 +339,6 @@ class ModelUsage(Object):
 class Environment(Object):
     """One environment the task ran in: the only place where a classic task names Cline's version."""
 
-    __slots__ = ()
     ts = Value("ts")
     cline_version = Text("cline_version")
 
@@ -377,8 +346,7 @@ class Environment(Object):
 class TaskMetadata(Object):
     """The task's metadata; Roo's holds `files_in_context` alone, a log in which paths repeat."""
 
-    __slots__ = ()
-    files_in_context = Value("files_in_context")
+    files_in_context = Bulk("files_in_context")
     model_usage = Children("model_usage", ModelUsage)
     environment_history = Children("environment_history", Environment)
 
@@ -386,10 +354,9 @@ class TaskMetadata(Object):
 class HistoryItem(Object):
     """A task's entry in an index: an element of classic's `taskHistory.json`, Roo's `history_item.json`."""
 
-    __slots__ = ()
     id = Text("id")
     ts = Value("ts")
-    task = Text("task")
+    task = Prose("task")
     conversation_history_deleted_range = Value("conversationHistoryDeletedRange")
     cwd_on_task_initialization = Text("cwdOnTaskInitialization")
     shadow_git_config_work_tree = Text("shadowGitConfigWorkTree")
@@ -401,7 +368,7 @@ class HistoryItem(Object):
     api_config_name = Text("apiConfigName")
     status = Text("status")
     child_ids = Texts("childIds")
-    completion_result_summary = Text("completionResultSummary")
+    completion_result_summary = Prose("completionResultSummary")
 
     @property
     def time(self) -> datetime | None:
@@ -412,10 +379,3 @@ class HistoryItem(Object):
     def deleted_range(self) -> tuple[int, int] | None:
         """The API messages that requests leave out, both ends included."""
         return to_range(self.conversation_history_deleted_range)
-
-
-def _loads(data: bytes) -> Any:
-    try:
-        return jsonio.loads(data)
-    except ValueError:
-        return None

@@ -10,6 +10,8 @@ from stenograph.agents.cline.types import ReqInfo
 from stenograph.event import Tokens
 from stenograph.model import Totals
 
+_MANY = 2**63
+
 
 def totals_of(info: ReqInfo) -> Totals:
     """The counts of one request as written; what is no number is 0."""
@@ -48,5 +50,7 @@ def tokens_of(spent: Totals, protocol: str) -> Tokens:
 
 
 def _count(value: object) -> int:
+    if type(value) is int and 0 <= value < _MANY:
+        return value
     found = to_int(value)
     return found[0] if found else 0
