@@ -119,7 +119,7 @@ class Object(Node):
     @property
     def error(self) -> str | None:
         """Why nothing could be read, or None."""
-        return None if self.opens(b"{") else "not an object"
+        return None if opens(self._raw, b"{") else "not an object"
 
     @property
     def is_whole(self) -> bool:

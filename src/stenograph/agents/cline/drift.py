@@ -42,7 +42,7 @@ _SAYS = _names(
 )
 _MEMBERS: Mapping[type[Object], frozenset[str]] = {
     UIMessage: _names(
-        """images files reasoning modelInfo commandCompleted lastCheckpointHash isCheckpointCheckedOut
+        """images files reasoning commandCompleted lastCheckpointHash isCheckpointCheckedOut
         isOperationOutsideWorkspace checkpoint progressStatus isProtected isAnswered metadata"""
     ),
     Block: _names("call_id reasoning_details summary"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from stenograph.agents.cline.scalars import to_stamp
+from stenograph.agents.cline.scalars import to_rfc3339
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
 from stenograph.agents.cline.usage import totals_of
@@ -29,7 +29,7 @@ def requests(task: Task) -> list[Request]:
     answers = [at for at, message in enumerate(task.api.elements) if message.role == "assistant"]
     if not shown:
         return [
-            Request(number=number, last=at - 1, element=at, at=to_stamp(task.api.elements[at].ts))
+            Request(number=number, last=at - 1, element=at, at=to_rfc3339(task.api.elements[at].ts))
             for number, at in enumerate(answers)
         ]
     timed: list[tuple[datetime, int]] | None = None
@@ -87,7 +87,7 @@ def _asked(task: Task) -> list[tuple[datetime, int]]:
 
 
 def _request(message: UIMessage, number: int, at: int, last: int) -> Request:
-    info, time = message.req_info, to_stamp(message.ts)
+    info, time = message.req_info, to_rfc3339(message.ts)
     if info is None:
         return Request(number=number, last=last, element=at, at=time)
     return Request(number=number, last=last, element=at, at=time, totals=totals_of(info))

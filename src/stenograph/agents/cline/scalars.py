@@ -49,7 +49,7 @@ def to_millis(value: Any) -> datetime | None:
     return _EPOCH + timedelta(milliseconds=found[0])
 
 
-def to_stamp(value: Any) -> str | None:
+def to_rfc3339(value: Any) -> str | None:
     """The same time as RFC 3339 in UTC, to the millisecond."""
     found = to_int(value)
     if found is None or not 0 <= found[0] < _YEAR_10000_MS:
@@ -58,9 +58,10 @@ def to_stamp(value: Any) -> str | None:
     return f"{_second(second)}.{ms:03}Z"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _second(since_1970: int) -> str:
-    return (_EPOCH + timedelta(seconds=since_1970)).strftime("%Y-%m-%dT%H:%M:%S")
+    """What messages of one second have in common, which stand together."""
+    return (_EPOCH + timedelta(seconds=since_1970)).isoformat()[:19]
 
 
 def to_range(value: Any) -> tuple[int, int] | None:

@@ -103,11 +103,8 @@ def _folder(asked: Sequence[UIMessage]) -> str:
 
 
 def _model(shown: Sequence[UIMessage]) -> str:
-    for message in reversed(shown):
-        info = message.get("modelInfo")
-        if isinstance(info, dict) and isinstance(info.get("modelId"), str):
-            return str(info["modelId"])
-    return ""
+    told = (message.model_info for message in reversed(shown))
+    return next((info.model_id for info in told if info and info.model_id), "")
 
 
 def _title(task: Task) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from stenograph import jsonio
-from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
+from stenograph.agents.cline.scalars import to_float, to_int, to_rfc3339
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
 from stenograph.agents.cline.types import USAGE, ContextUpdate, Message, UIMessage
@@ -162,7 +162,7 @@ def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextU
     """Where an element stands: its file, its number from 1, its bytes."""
     start, end = array.spans[at]
     return Where(
-        at=to_stamp(element.ts),
+        at=to_rfc3339(element.ts),
         line=at + 1,
         offset=start,
         length=end - start,

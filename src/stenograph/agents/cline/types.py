@@ -223,6 +223,7 @@ class UIMessage(Object):
     conversation_history_index = Value("conversationHistoryIndex")
     conversation_history_deleted_range = Value("conversationHistoryDeletedRange")
     api_protocol = Text("apiProtocol")
+    model_info = Child("modelInfo", ModelInfo)
     context_condense = Bulk("contextCondense")
     context_truncation = Value("contextTruncation")
 
