@@ -440,6 +440,14 @@ class Value(Member[Any]):
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda _: True, lambda: None)
 
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, owner: Object, kind: type) -> Any: ...
+    def __get__(self, owner: Object | None, kind: type) -> Any:
+        values = owner._values if owner is not None else None
+        return super().__get__(owner, kind) if values is None else values.get(self.name)
+
 
 def _decoded(cell: Bytes) -> Any:
     """A member's value; the fast way does not copy its bytes first."""

@@ -54,8 +54,9 @@ _WARNINGS = (
 
 def timeline(task: Task) -> Iterator[Entry]:
     """The entries of a task in order, each with its file, element and byte range."""
+    merge = _Merge(task)  # first, for it decodes what else is looked at
     yield _started(task)
-    yield from _Merge(task).entries()
+    yield from merge.entries()
 
 
 class _Merge:
