@@ -8,6 +8,9 @@ from stenograph import jsonio
 from stenograph.fields import word
 from stenograph.model import Part
 
+ONLY = ("message", "content", 0)
+"""Where the one block of a record's message stands."""
+
 _FEW = 16
 
 
@@ -39,9 +42,13 @@ def kind(block: Any) -> str | None:
     return told if isinstance(told, str) else None
 
 
-def only(record: bytes) -> Part:
-    """Where the one block of a record's message stands."""
-    return Part(record, ("message", "content", 0))
+def only(record: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    """The one block of a record's message, when it is of this kind: the usual record."""
+    try:
+        (block,) = record["message"]["content"]
+        return block if block["type"] == kind else None
+    except (LookupError, TypeError, ValueError):  # no message, no blocks, or several
+        return None
 
 
 def parts(record: bytes, length: int) -> list[Part]:

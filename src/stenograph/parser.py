@@ -21,7 +21,6 @@ Clock: TypeAlias = Callable[[], datetime] | Literal["record"] | None
 Profile: TypeAlias = Literal["standard", "extended"]
 
 _TAIL = 20  # lines of output that an exit error repeats
-_MAYBE_LINES = (Warned, Unread)
 
 
 class EventParser:
@@ -105,17 +104,18 @@ class EventParser:
         return events
 
     def _events(self, entries: Iterable[Entry]) -> list[Event]:
-        projection, reader = self._projection, self._reader
+        projection, reader, by_record, watch = self._projection, self._reader, self._by_record, self._watch
         reader.now = projection.now = self._time(None)
         events: list[Event] = []
         project = projection.project
         for entry in entries:
+            place = entry.place
             projection.session_id = reader.session_id
-            projection.now = self._time(entry.place.at) if self._by_record else entry.place.seen
-            if type(entry) in _MAYBE_LINES:
+            projection.now = self._time(place.at) if by_record else place.seen
+            if not place.is_object:
                 self._keep(entry)
-            if self._watch is not None:
-                self._watch(entry)
+            if watch is not None:
+                watch(entry)
             if made := project(entry):
                 events += made
         projection.now, projection.session_id = reader.now, reader.session_id

@@ -10,7 +10,7 @@ _LAST_LINE = 2**63 - 1  # what the JSON encoder can write
 
 def is_absolute(path: str) -> bool:
     """Whether a path needs no workspace: POSIX, Windows drive, UNC, or beginning with `~` or `$`."""
-    return path.startswith(("/", "~", "$", "\\\\")) or _DRIVE.match(path) is not None
+    return path.startswith(("/", "~", "$", "\\\\")) or (path[1:2] == ":" and _DRIVE.match(path) is not None)
 
 
 def clean(path: str) -> str:
@@ -32,14 +32,14 @@ def resolve(path: str, base: str | None) -> str:
     Without a base a relative path stays as written; a base that is Windows, `~`, `$` or relative itself is
     joined with its own separator and not cleaned.
     """
-    if not path or not base or is_absolute(path):
-        return clean(path)
-    return clean(_join(base, path))
+    if path[:1] != "/" and path and base and not is_absolute(path):
+        path = _join(base, path)
+    return clean(path)
 
 
 def _join(base: str, path: str) -> str:
-    backslashes = "\\" in base or _DRIVE.fullmatch(base) is not None
-    separator = "\\" if backslashes and "/" not in base else "/"
+    windows = "/" not in base and ("\\" in base or _DRIVE.fullmatch(base) is not None)
+    separator = "\\" if windows else "/"
     return base.rstrip(separator) + separator + path
 
 

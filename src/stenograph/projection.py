@@ -51,6 +51,9 @@ class Call(msgspec.Struct, eq=False):
     """Its place among all calls, from 1."""
 
 
+_NO_CALLS: deque[Call] = deque(maxlen=0)
+
+
 class Projection:
     """Turns the entries of one stream into events."""
 
@@ -94,9 +97,8 @@ class Projection:
             return [*self.late(late, entry), *self.project(entry)]
         made = self._routes[type(entry)](entry)
         own = made if type(made) is list else list(made)
-        if self._held:
-            ahead = self.ahead(entry, gave=bool(own))
-            own = ahead + own if ahead else own
+        if self._held and (ahead := self.ahead(entry, gave=bool(own))):
+            own = ahead + own
         return self.stamp(own, entry) if own else own
 
     def route(self, entry: Entry) -> Iterable[Event]:
@@ -123,15 +125,16 @@ class Projection:
 
     def stamp(self, events: list[Event], entry: Entry | None) -> list[Event]:
         """Give each event the time, the session, and on request the place of the record behind it."""
+        now, session = self.now, self.session_id
         for made in events:
             if not made.timestamp:
-                force_setattr(made, "timestamp", self.now)
-            if self.session_id is not None:
-                force_setattr(made, "session_id", self.session_id)
-            if self.detail and entry is not None:
-                self._place(made, entry)
+                force_setattr(made, "timestamp", now)
+            force_setattr(made, "session_id", session)
             if type(made) is Unknown:
                 self._note(made, entry)
+        if self.detail and entry is not None:
+            for made in events:
+                self._place(made, entry)
         return events
 
     def _place(self, made: Event, entry: Entry) -> None:
@@ -204,9 +207,16 @@ class Projection:
 
     def _release(self, threads: Collection[str | None]) -> list[Event]:
         """The texts of these threads, in the order in which they began."""
-        found = [thread for thread in threads if thread in self._held]
-        if len(found) > 1:
-            found = sorted(set(found), key=lambda thread: self._held[thread].began)
+        if len(self._held) == 1:
+            ((thread, held),) = self._held.items()
+            if thread not in threads:
+                return []
+            self._held.clear()
+            return self.joined(held, thread)
+        found = sorted(
+            {thread for thread in threads if thread in self._held},
+            key=lambda thread: self._held[thread].began,
+        )
         events: list[Event] = []
         for thread in found:
             events += self.joined(self._held.pop(thread), thread)
@@ -214,14 +224,15 @@ class Projection:
 
     def joined(self, held: Held, thread: str | None) -> list[Event]:
         """The events of a whole message: its reasoning, then its text."""
-        stamp: dict[str, Any] = {"timestamp": held.timestamp}
-        if self.detail:
-            stamp |= {"origin": held.origin, "subagent": thread}
         events: list[Event] = []
         if held.thoughts:
-            events.append(event.Reasoning(message=self.glue.join(held.thoughts), **stamp))
+            thoughts = self.glue.join(held.thoughts)
+            events.append(event.Reasoning(message=thoughts, timestamp=held.timestamp))
         if held.texts:
-            events.append(event.Agent(message=self.glue.join(held.texts), **stamp))
+            events.append(event.Agent(message=self.glue.join(held.texts), timestamp=held.timestamp))
+        for made in events if self.detail else ():
+            force_setattr(made, "origin", held.origin)
+            force_setattr(made, "subagent", thread)
         return events
 
     def drop_fault(self, told: str | None) -> None:
@@ -256,15 +267,15 @@ class Projection:
     def open(self, call: Call) -> None:
         """Keep a call until it is answered."""
         self._count = call.number = self._count + 1
-        calls = self._calls.get(call.entry.id)
-        if calls is None:
-            calls = self._calls[call.entry.id] = deque()
-        calls.append(call)
+        name = call.entry.id
+        if name in self._calls:
+            self._calls[name].append(call)
+        else:
+            self._calls[name] = deque((call,))
 
     def waiting(self, call_id: str | None) -> deque[Call]:
         """The unanswered calls of an id, in the order in which they will be taken."""
-        calls = self._calls.get(call_id) if call_id else None
-        return calls or deque()
+        return (self._calls.get(call_id) if call_id else None) or _NO_CALLS
 
     def take(self, call_id: str | None) -> Call | None:
         """The first unanswered call of an id, no longer open."""
@@ -302,7 +313,12 @@ class Projection:
     def done(self, events: list[Event], entry: ToolReturned) -> list[Event]:
         """The events of a call, each with its success."""
         if len(events) == 1 and not entry.oks:
-            return self.settled(events[0], entry.ok, entry, 0)
+            (made,) = events
+            if type(made) is event.Command:
+                return self.settled(made, entry.ok, entry, 0)
+            if entry.ok is not None:
+                force_setattr(made, "is_success", entry.ok)
+            return events
         return [
             done
             for position, (made, ok) in enumerate(zip(events, self.verdicts(events, entry), strict=True))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from stenograph import jsonio, repair
 from stenograph.errors import Place
@@ -22,9 +23,6 @@ from stenograph.records import Dialect, Records, Unit
 
 Channel: TypeAlias = Literal["stdout", "stderr"]
 Handler: TypeAlias = Callable[[Any, dict[str, Any]], Iterable[Entry]]
-
-_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
-_LONGEST = 40  # bytes within which it ends then
 
 
 def on(*kinds: str) -> Callable[[Handler], Handler]:
@@ -52,9 +50,11 @@ class Reader:
     """
 
     _handlers: ClassVar[dict[str, Handler]] = {}
+    _by_type: ClassVar[bool] = True  # `kind` is the one below
 
     def __init_subclass__(cls) -> None:
         methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        cls._by_type = cls.kind is Reader.kind
         cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
 
     def __init__(self) -> None:
@@ -63,16 +63,16 @@ class Reader:
         self.session_id: str | None = None
         self.timed = True  # whether anybody asks for the times that records tell of themselves
         self.now = ""  # the time at which what is fed was observed
-        self.unit = Unit(b"", None, False, 0, 0, 0)  # the one being read
+        self.unit = Unit(b"", None, False, UNPLACED)  # the one being read
         self.meter = self.meters(self.agent)
-        self._records = Records(self.decode, self.dialect, self.report)
+        self._records = Records(self.dialect, self.report)
+        self._records.shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
         self._errors = Lines()
-        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
 
     def in_full(self) -> Self:
         """From now on give every entry its `source`, and leave no member out for speed."""
         self.is_full = True
-        self._shapes = {}
+        self._records.shapes = {}
         return self
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
@@ -90,16 +90,6 @@ class Reader:
     def release(self) -> Iterator[Entry]:
         """The entries that wait for what may follow them; an unfinished line is kept."""
         return self._entries(self._records.release())
-
-    def decode(self, data: bytes) -> Any:
-        """One line's JSON value, without its bulky members where the record's type has a shape."""
-        shape = self._shapes.get(data[_TYPE : data.find(b'"', _TYPE, _LONGEST)])
-        if shape is not None:
-            try:
-                return shape(data)
-            except (ValueError, RecursionError):
-                pass
-        return jsonio.loads_fast(data)
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -132,7 +122,9 @@ class Reader:
         return jsonio.loads(self.unit.data)
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
-        handlers, metered = self._handlers, self.meters.reads
+        self._records.now = self.now
+        handlers, meter, timed = self._handlers, self.meter, self.timed
+        metered, by_type = meter.reads, self._by_type
         other: Handler = type(self).other
         for unit in units:
             self.unit = unit
@@ -142,30 +134,41 @@ class Reader:
                 continue
             if self.session_id is None:
                 self.begin(record)
-            kind = self.kind(record)
+            kind = record.get("type")
+            if by_type is False or type(kind) is not str:
+                kind = self.kind(record)
             if kind in metered:
-                self.measure(kind, record)
-            place = None
-            for entry in handlers.get(kind, other)(self, record):
+                meter.at = self.time(record) or meter.at
+                meter.take(kind, record)
+            place = self.place(record) if timed else unit.place
+            told = handlers.get(kind, other)(self, record)
+            for entry in self._in_full(told, record) if self.is_full else told:
                 if entry.place is UNPLACED:  # else a reader has held it
-                    entry.place = place = place or self.place(record)
-                    if self.is_full and entry.source is NO_PART:
-                        entry.source = Part(unit.data)
+                    entry.place = place
                 yield entry
-            if self.is_full and place is None:
-                self._silent(record)
+
+    def _in_full(self, told: Iterable[Entry], record: dict[str, Any]) -> Iterator[Entry]:
+        """Each entry with the part of the record that it stands in; a record without any is counted."""
+        silent = True
+        for entry in told:
+            if entry.place is UNPLACED:
+                silent = False
+                if entry.source is NO_PART:
+                    entry.source = Part(self.unit.data)
+            yield entry
+        if silent:
+            self._silent(record)
 
     def _silent(self, record: dict[str, Any]) -> None:
         """Count a record that tells nothing which other records do not tell."""
-        place = Place(None, self.unit.offset, self.unit.number)
-        self.report.add(Kind.DROPPED, "silent-record", place, self.kind(record))
+        where = Place(None, self.unit.place.offset, self.unit.place.line)
+        self.report.add(Kind.DROPPED, "silent-record", where, self.kind(record))
 
     def measure(self, kind: str, record: dict[str, Any]) -> None:
         """Let the meter look at a record of a kind that it reads."""
-        told = self.time(record)
-        if told is not None:
-            self.meter.at = told
-        self.meter.take(kind, record)
+        meter = self.meter
+        meter.at = self.time(record) or meter.at
+        meter.take(kind, record)
 
     def _odd_one(self, unit: Unit) -> Entry:
         """A line of text, or JSON that is no object."""
@@ -176,16 +179,15 @@ class Reader:
             entry.line = text
         elif unit.data.startswith(b"{"):
             self.meter.gap(DAMAGED)
-        entry.place = self.place({}, is_object=False)
+        entry.place = replace(unit.place, is_object=False)
         if self.is_full and unit.is_json:
             entry.source = Part(unit.data)
         return entry
 
-    def place(self, record: dict[str, Any], *, is_object: bool = True) -> Where:
+    def place(self, record: dict[str, Any]) -> Where:
         """When and where the record being read was told."""
-        unit = self.unit
         at = self.time(record) if self.timed else None
-        return Where(self.now, at, unit.number, unit.offset, unit.length, is_object)
+        return self.unit.place if at is None else replace(self.unit.place, at=at)
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """A record of no known kind."""

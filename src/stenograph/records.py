@@ -1,6 +1,6 @@
 """Lines to records: one JSON object a line, and what is left of them when a line was damaged.
 
-The usual line is decoded and passed on; `_Unusual` names the states that a damaged stream can be in.
+The usual line is decoded and passed on; `_in_turn` names the states that a damaged stream can be in.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from msgspec.structs import replace
 from stenograph import jsonio, repair
 from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
+from stenograph.model import Where
 from stenograph.notes import Kind, Report
 
 _TOKEN = re.compile(
     rb"[ \t\r\n]+|[\[\]{},:]|"
     rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"|[-+0-9.eE]+|true|false|null'
 )
+_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
+_LONGEST = 40  # bytes within which it ends then
 _PROBES = 3  # lines that must agree before a log prefix is believed
 _SEVERITY = {
     "byte-order-mark": Kind.CHANGED,
@@ -35,15 +38,13 @@ _SEVERITY = {
 class Unit(msgspec.Struct, frozen=True):
     """One piece of a stream: JSON (`value` is set) or a text that is none, with the place it came from.
 
-    `data` is the unit's own text as UTF-8, repaired where need was; `number`, `offset`, `length` place it.
+    `data` is the unit's own text as UTF-8, repaired where need was.
     """
 
     data: bytes
     value: Any
     is_json: bool
-    number: int
-    offset: int
-    length: int
+    place: Where
 
 
 class _Prefixed(NamedTuple):
@@ -65,10 +66,11 @@ class Dialect(NamedTuple):
 class Records:
     """One channel's bytes to units, repairs counted in `report`."""
 
-    def __init__(self, decode: Callable[[bytes], Any], dialect: Dialect, report: Report) -> None:
-        self._decode = decode
+    def __init__(self, dialect: Dialect, report: Report) -> None:
+        self.shapes: Mapping[bytes, Callable[[bytes], Any]] = {}  # decoders by record type, only for speed
         self._dialect = dialect
         self._report = report
+        self.now = ""  # the time at which what is fed was observed
         self._lines = Lines()
         self._usual = False  # a value has come, and nothing is held
         self._begun = False  # a JSON value has come
@@ -81,21 +83,21 @@ class Records:
 
     def feed(self, data: bytes) -> Iterator[Unit]:
         """The units that `data` completes."""
-        decode = self._decode
+        shapes, now = self.shapes, self.now
         for line in self._lines.feed(data):
             text = line.data.strip()
             if self._usual:
+                decode = shapes.get(text[_TYPE : text.find(b'"', _TYPE, _LONGEST)], jsonio.loads_fast)
                 try:
                     value = decode(text)
                 except (ValueError, RecursionError):
-                    pass
-                else:
-                    if type(value) is dict:
-                        if len(text) == line.length:
-                            yield Unit(text, value, True, line.number, line.offset, line.length)
-                        else:
-                            yield _unit(line, text, value)
-                        continue
+                    value = None if decode is jsonio.loads_fast else _loads(text)
+                if type(value) is dict and text is line.data:
+                    yield Unit(text, value, True, Where(now, None, line.number, line.offset, line.length))
+                    continue
+                if type(value) is dict:
+                    yield self._unit(line, text, value)
+                    continue
             yield from self._unusual(line)
 
     def flush(self) -> Iterator[Unit]:
@@ -138,7 +140,7 @@ class Records:
             found = self._one(line, text) or self._escaped(line, text)
         if found is not None:
             first, self._begun = not self._begun, True
-            yield from self._holding(found) if first and type(found.value) is list else (found,)
+            yield from self._holding(line, found) if first and type(found.value) is list else (found,)
         elif arrays and not self._begun and text.startswith(b"["):
             self._array = _Array()
             yield from self._in_array(self._array, line, text)
@@ -148,17 +150,16 @@ class Records:
             yield from self._broken(line, text)
 
     def _one(self, line: Line, text: bytes) -> Unit | None:
-        try:
-            return _unit(line, text, self._decode(text))
-        except (ValueError, RecursionError):
-            pass
+        value = _loads(text)
+        if value is not None:
+            return self._unit(line, text, value)
         try:
             value = jsonio.loads(text)
         except ValueError:
             return None
         if not text.isascii():
             self._check_utf8(line, text)
-        return _unit(line, text, value)
+        return self._unit(line, text, value)
 
     def _check_utf8(self, line: Line, text: bytes) -> None:
         try:
@@ -191,7 +192,7 @@ class Records:
             whole, values, rest = [], [], text
         for piece, value in zip(whole, values, strict=True):
             self._begun = True
-            yield _unit(line, piece, value)
+            yield self._unit(line, piece, value)
         if whole:
             self._note("glued-records", line)
         if rest:
@@ -203,7 +204,7 @@ class Records:
         if start and repair.is_own(value, *self._dialect):
             self._front = replace(line, data=text[:start])
             self._begun = True
-            yield _unit(line, text[start:], value)
+            yield self._unit(line, text[start:], value)
         else:
             yield self._text(line, text)
 
@@ -214,24 +215,25 @@ class Records:
         value = repair.attempt(joined)
         if repair.is_own(value, *self._dialect):
             self._note("split-record", front)
-            yield _unit(line, joined, value)
+            yield self._unit(line, joined, value)
             return
         yield self._text(front, _strip(front.data), code="torn-record")
         yield from self._plain(line, _strip(line.data))
 
-    def _holding(self, found: Unit) -> Iterator[Unit]:
+    def _holding(self, line: Line, found: Unit) -> Iterator[Unit]:
         """The elements of a whole array, when it holds the records."""
         if not found.value or not repair.is_record(found.value[0]):
             yield found
             return
-        self._note("array", Line(found.number, found.offset, found.length, found.data))
+        self._note("array", replace(line, offset=found.place.offset, data=found.data))
         for element, value in zip(jsonio.elements(found.data), found.value, strict=True):
             yield replace(found, data=jsonio.compact(element), value=value)
 
     def _in_array(self, array: _Array, line: Line, text: bytes) -> Iterator[Unit]:
         if not self._begun:
             self._opening.append(replace(line, data=text))
-        units = array.feed(line, text)
+        place = self._where(line)
+        units = [Unit(data, value, True, place) for data, value in array.feed(line, text)]
         if not self._begun and units:
             if not repair.is_record(units[0].value):
                 yield from self._not_an_array()
@@ -262,7 +264,7 @@ class Records:
         found = None if text.startswith(b"{") else repair.behind(text)
         if found is None or not all(repair.is_record(value) for _, value in found.objects):
             return None
-        return _prefixed(line, text, found)
+        return self._prefixed_by(line, text, found)
 
     def _prefixed(self, line: Line, text: bytes) -> Iterator[Unit]:
         if self._prefix is not None:
@@ -283,7 +285,7 @@ class Records:
 
     def _without_prefix(self, line: Line, text: bytes, shape: str) -> Iterator[Unit]:
         found = repair.behind(text)
-        known = _prefixed(line, text, found) if found else None
+        known = self._prefixed_by(line, text, found) if found else None
         if known and known.shape == shape:
             yield from self._glued(known)
         else:
@@ -310,7 +312,22 @@ class Records:
 
     def _text(self, line: Line, text: bytes, *, code: str = "text-line") -> Unit:
         self._note(code, replace(line, data=text))
-        return Unit(text, None, False, line.number, line.offset, line.length)
+        return Unit(text, None, False, self._where(line))
+
+    def _unit(self, line: Line, text: bytes, value: Any) -> Unit:
+        """A piece of a line with its own place, or the line's where the piece was repaired."""
+        place = self._where(line)
+        lead = line.data.find(text) if len(text) < len(line.data) == line.length else -1
+        if lead >= 0:
+            place = replace(place, offset=line.offset + lead, length=len(text))
+        return Unit(text, value, True, place)
+
+    def _prefixed_by(self, line: Line, text: bytes, found: repair.Behind) -> _Prefixed:
+        units = [self._unit(line, piece, value) for piece, value in found.objects]
+        return _Prefixed(line, text, repair.prefix_shape(text[: found.start]), units)
+
+    def _where(self, line: Line) -> Where:
+        return Where(self.now, None, line.number, line.offset, line.length)
 
     def _note(self, code: str, line: Line) -> None:
         where = Place(None, line.offset, line.number)
@@ -330,32 +347,33 @@ class _Array:
         self.rest: list[Line] = []
         self._depth = 0
 
-    def feed(self, line: Line, text: bytes) -> list[Unit]:
-        units: list[Unit] = []
+    def feed(self, line: Line, text: bytes) -> list[tuple[bytes, Any]]:
+        """The elements that end in a line: their bytes and values."""
+        whole: list[tuple[bytes, Any]] = []
         at = start = 0
         while at < len(text):
             token = _TOKEN.match(text, at)
             if token is None:
                 self.over = text[start:]
-                return units
+                return whole
             at, begun = token.end(), self._depth
             self._depth += (token[0] in (b"[", b"{")) - (token[0] in (b"]", b"}"))
             if begun == 0:
                 start = at
             elif self._depth == 0 or (self._depth == 1 and (token[0] == b"," or begun == 2)):
                 end = at if begun == 2 else token.start()
-                if not self._element(line, text[start:end], units):
+                if not self._element(text[start:end], whole):
                     self.over = text[start:]
-                    return units
+                    return whole
                 start = at
             if self._depth == 0:
                 self.over = text[at:].strip()
-                return units
+                return whole
         if text[start:].strip():
             self.rest.append(replace(line, data=text[start:]))
-        return units
+        return whole
 
-    def _element(self, line: Line, tail: bytes, units: list[Unit]) -> bool:
+    def _element(self, tail: bytes, whole: list[tuple[bytes, Any]]) -> bool:
         """Take what has come since the last element; nothing at all stands behind a closing brace."""
         data = b"\n".join([part.data for part in self.rest] + [tail]).strip()
         if not data:
@@ -365,23 +383,16 @@ class _Array:
         except ValueError:
             return False
         self.rest = []
-        units.append(Unit(jsonio.compact(data), value, True, line.number, line.offset, line.length))
+        whole.append((jsonio.compact(data), value))
         return True
 
 
-def _unit(line: Line, text: bytes, value: Any) -> Unit:
-    """A piece of a line with its own place, or the line's where the piece was repaired."""
-    if len(text) == line.length:
-        return Unit(text, value, True, line.number, line.offset, line.length)
-    lead = -1 if len(line.data) != line.length else line.data.find(text)
-    if lead < 0:
-        return Unit(text, value, True, line.number, line.offset, line.length)
-    return Unit(text, value, True, line.number, line.offset + lead, len(text))
-
-
-def _prefixed(line: Line, text: bytes, found: repair.Behind) -> _Prefixed:
-    units = [_unit(line, piece, value) for piece, value in found.objects]
-    return _Prefixed(line, text, repair.prefix_shape(text[: found.start]), units)
+def _loads(data: bytes) -> Any:
+    """The value of what the fast decoder takes; None for anything else, and for null."""
+    try:
+        return jsonio.loads_fast(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _strip(data: bytes) -> bytes:

@@ -118,8 +118,8 @@ class ClaudeMeter(Meter):
 
     def _enter(self, record: dict[str, Any]) -> None:
         """Notice another session; what the one before it has left open stays without its end."""
-        session = word(record.get("session_id"))
-        if session is None or session == self.session:
+        session = record.get("session_id")
+        if session == self.session or not word(session):
             return
         if self.open:
             self.gap(NO_END)
@@ -132,18 +132,20 @@ class ClaudeMeter(Meter):
         message = record.get("message")
         if not isinstance(message, dict):
             return
-        name = message.get("id")
-        known = self._answers.get(name) if isinstance(name, str) else None
-        is_final = message.get("stop_reason") is not None
-        if known is not None and known.is_final >= is_final:
+        name, is_final = message.get("id"), message.get("stop_reason") is not None
+        if type(name) is not str:
+            name = f"{len(self._answers)} without id"
+        elif (known := self._answers.get(name)) and known.is_final >= is_final:
             return
-        self._enter(record)
+        if record.get("session_id") != self.session:
+            self._enter(record)
         self.open = True
         model, usage = message.get("model"), message.get("usage")
         if usage is None or model == _SYNTHETIC:
             return
-        key = name if isinstance(name, str) else f"{len(self._answers)} without id"
-        self._answers[key] = _Answer(model, record.get("parent_tool_use_id"), is_final, usage)
+        if type(usage) is msgspec.Raw:
+            usage = usage.copy()  # else the whole line would be kept with it
+        self._answers[name] = _Answer(model, record.get("parent_tool_use_id"), is_final, usage)
         if len(self._answers) > _KNOWN:
             self._older, self._answers = self._waiting(), {}
 
@@ -206,7 +208,7 @@ class ClaudeMeter(Meter):
         self._answers, self._older = {}, []
 
 
-class _Answer(NamedTuple):
+class _Answer(msgspec.Struct, frozen=True):
     """One answer of a model, as its record tells it."""
 
     model: Any

@@ -88,6 +88,7 @@ class ClaudeProjection(Projection):
 
     def __init__(self, *, cwd: str | None = None, extended: bool = False, detail: bool = False) -> None:
         super().__init__(cwd=cwd, extended=extended, detail=detail)
+        self._table = {**TOOLS, **MORE_TOOLS} if extended else TOOLS
         self._folder: str | None = cwd  # where relative paths lie; moves with `cd`
         self._adrift = False  # a `cd` to nobody knows where
         self._answers: dict[str, int] = {}  # results so far for an id that several calls share
@@ -110,13 +111,13 @@ class ClaudeProjection(Projection):
         told = amount(details.get("durationMs"))
         return amount(details.get("totalDurationMs")) if told is None else told
 
-    def base(self) -> str | None:
-        """The folder of relative paths."""
-        return self._folder
+    def resolve(self, path: str) -> str:
+        """Against the folder that `cd` has moved to."""
+        return paths.resolve(path, self._folder)
 
     def tool(self, name: str) -> Tool | None:
         """The table's row for a tool; the extended profile has more rows."""
-        return TOOLS.get(name) or (MORE_TOOLS.get(name) if self.extended else None)
+        return self._table.get(name)
 
     def started(self, entry: model.Started) -> Iterable[Event]:
         """`init` sets the workspace, and the folder back to it."""
@@ -131,9 +132,11 @@ class ClaudeProjection(Projection):
 
     def released(self, entry: Entry, *, gave: bool) -> Collection[str | None]:
         """A result or a notification also completes what the call's own thread said."""
+        if type(entry) is ToolCalled:
+            return (entry.thread,)
+        if type(entry) is ToolReturned:
+            return (entry.thread, entry.id) if entry.id else (entry.thread,)
         threads = super().released(entry, gave=gave)
-        if isinstance(entry, ToolReturned):
-            return [*threads, entry.id] if entry.id else threads
         if isinstance(entry, Noticed) and entry.kind == "system/task_notification":
             called = entry.record.get("tool_use_id")
             return [*threads, called] if isinstance(called, str) else threads
@@ -179,11 +182,13 @@ class ClaudeProjection(Projection):
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with the one open call of its id; several such calls are ambiguous."""
-        waiting = len(self.waiting(entry.id))
-        if waiting > 1:
-            return self._ambiguous(entry, entry.id or "", waiting)
-        call = self.take(entry.id)
-        events = self.detailed(self.answered(call, entry), call, entry) if call else self._unpaired(entry)
+        waiting = self.waiting(entry.id)
+        if len(waiting) > 1:
+            return self._ambiguous(entry, entry.id or "", len(waiting))
+        call = self.take(entry.id) if waiting else None
+        events = self.answered(call, entry) if call else self._unpaired(entry)
+        if call and self.detail:
+            events = self.detailed(events, call, entry)
         if self._moving and entry.id in self._moving:
             self._enter(entry, self._moving.pop(entry.id))
         return events
@@ -223,8 +228,11 @@ class ClaudeProjection(Projection):
             return self.unmapped(call, entry)
         events = self.done(call.events, entry)
         match call.tool.does:
+            case "read" | "write":
+                pass
             case "command" if call.entry.thread is None:
-                self._follow(call.events[0], entry)
+                command = call.events[0]
+                self._follow(command.command if isinstance(command, event.Command) else "", entry)
             case "other":
                 return list(self._agent_result(call, entry))
             case "silent" if entry.ok and self.extended and call.entry.tool == "StructuredOutput":
@@ -248,9 +256,8 @@ class ClaudeProjection(Projection):
         base = None if self._adrift else self._folder
         return shell_events(made, base=base, workspace=self.cwd, ok=ok, exit_code=exit_code, output=output)
 
-    def _follow(self, made: Event, entry: ToolReturned) -> None:
+    def _follow(self, command: str, entry: ToolReturned) -> None:
         """Keep track of the folder that the main thread's shell is in."""
-        command = made.command if isinstance(made, event.Command) else ""
         if entry.ok and ("cd" in command or "pushd" in command):
             self._change(command)
         reset = _reset_folder(entry.output)
@@ -258,12 +265,12 @@ class ClaudeProjection(Projection):
             self._folder, self._adrift = reset, False
 
     def _change(self, command: str) -> None:
-        target = shell.leading_cd(command)
+        target, strays = shell.moves(command)
         if target is not None and (not self._adrift or paths.is_absolute(target)):
             there = paths.resolve(target, self._folder)
             self._folder = there if _within(there, self.cwd) else self.cwd
             self._adrift = False
-        if shell.moves_directory(command):
+        if strays:
             self._adrift = True
 
     # Subagents (extended profile).
@@ -391,7 +398,7 @@ def _within(path: str, root: str | None) -> bool:
 
 def _reset_folder(output: Any) -> str | None:
     """Where the program put the shell back to, by the words in a result's text."""
-    if isinstance(output, msgspec.Raw) and _RESET_BYTES not in bytes(output):
+    if isinstance(output, msgspec.Raw) and bytes(output).rfind(_RESET_BYTES) < 0:
         return None
     told = printed(output)
     if _RESET not in told:

@@ -38,6 +38,7 @@ from stenograph.tools import text
 
 _FLAGS = frozenset(("interrupted", "is_interrupted", "is_interruption"))
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
+_SHARED = ("tool_use_result",)
 
 
 class ClaudeStream(Reader):
@@ -91,17 +92,19 @@ class ClaudeStream(Reader):
     @on("assistant")
     def assistant(self, record: dict[str, Any]) -> Iterable[Entry]:
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
-        thread = blocks.thread(record)
+        block = blocks.only(record, "tool_use")
+        if block is not None and not self.is_full:
+            thread = record.get("parent_tool_use_id")
+            thread = None if thread is None else word(thread)
+            call = _called(block, Part(self.unit.data, blocks.ONLY), thread)
+            if call is not None:
+                return (call,)
         message = record.get("message")
         found = blocks.content(message)
         if found is None or not isinstance(message, dict):
-            return (self._odd(thread),)
+            return (self._odd(blocks.thread(record)),)
         if self.is_full:
             return self._in_order(record, message, found)
-        if len(found) == 1:
-            call = self._called(found[0], blocks.only(self.unit.data), thread)
-            if call is not None:
-                return (call,)
         return self._message(record, message, found)
 
     def _message(self, record: dict[str, Any], message: dict[str, Any], found: list[Any]) -> Iterator[Entry]:
@@ -143,22 +146,12 @@ class ClaudeStream(Reader):
         path = ("message", "content")
         return Part(self.unit.data, path if isinstance(message["content"], str) else (*path, position))
 
-    def _called(self, block: Any, part: Part, thread: str | None) -> Entry | None:
-        """The call that a block is, or None."""
-        kind = blocks.kind(block)
-        call = word(block.get("id")) if kind in _CALLS else None
-        if call is None:
-            return None
-        # A server's tool is outside every table, whatever its name: without input it counts as malformed.
-        given = block.get("input") if kind == "tool_use" else None
-        return ToolCalled(call, word(block.get("name")) or "", given, part, thread=thread)
-
     def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
-        """A block that is neither text nor thinking."""
-        called = self._called(block, part, thread)
+        """A block that is neither text nor thinking: a call, a server's result, or no known one."""
+        kind = blocks.kind(block)
+        called = _called(block, part, thread) if kind in _CALLS else None
         if called is not None:
             return called
-        kind = blocks.kind(block)
         if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
@@ -166,20 +159,22 @@ class ClaudeStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        thread = blocks.thread(record)
-        found = blocks.content(record.get("message"))
-        if found is None:
-            return (self._odd(thread),)
-        shared, refused = record.get("tool_use_result"), _refused(record.get("tool_result_meta"))
-        if len(found) == 1 and blocks.kind(found[0]) == "tool_result" and not self.is_full:
-            return (self._result(found[0], blocks.only(self.unit.data), thread, shared, refused),)
-        return self._given(record, found, shared, refused)
+        shared, thread = record.get("tool_use_result"), record.get("parent_tool_use_id")
+        thread = None if thread is None else word(thread)
+        refused = _refused(record.get("tool_result_meta"))
+        block = blocks.only(record, "tool_result")
+        if block is not None and not self.is_full:
+            return (self._result(block, Part(self.unit.data, blocks.ONLY), thread, shared, refused),)
+        return self._given(record, thread, shared, refused)
 
     def _given(
-        self, record: dict[str, Any], found: list[Any], shared: Any, refused: Collection[str]
+        self, record: dict[str, Any], thread: str | None, shared: Any, refused: Collection[str]
     ) -> Iterator[Entry]:
         """The blocks that the model was given; `shared` is of one of the results among them."""
-        thread, synthetic = blocks.thread(record), record.get("isSynthetic") is True
+        found, synthetic = blocks.content(record.get("message")), record.get("isSynthetic") is True
+        if found is None:
+            yield self._odd(thread)
+            return
         owners = None if shared is None or _results(found) < 2 else self._owners()
         if not found:
             yield Prompted(text="", synthetic=synthetic, thread=thread)
@@ -209,17 +204,19 @@ class ClaudeStream(Reader):
         self, block: dict[str, Any], part: Part, thread: str | None, shared: Any, refused: Collection[str]
     ) -> Entry:
         """A result, with what its record tells of it beside the block (`shared`)."""
-        own, name = block.get("tool_use_result"), word(block.get("tool_use_id"))
+        own, name = block.get("tool_use_result"), block.get("tool_use_id")
+        if not name or not isinstance(name, str):
+            name = None
         if shared is None or (isinstance(own, dict) and not isinstance(shared, dict)):
             where = Part(part.data, (*part.path, "tool_use_result"))
         else:
-            where = Part(self.unit.data, ("tool_use_result",))
+            where = Part(self.unit.data, _SHARED)
         failed = (
             block.get("is_error") is True
             or name in refused
-            or _interrupted(block)
-            or (own is not None and _interrupted(own))
-            or (shared is not None and _interrupted(shared))
+            or (not _FLAGS.isdisjoint(block) and _interrupted(block))
+            or (own and _interrupted(own))
+            or (shared and _interrupted(shared))
         )
         return ToolReturned(
             id=name, ok=not failed, output=block.get("content"), details=where, raw=part, thread=thread
@@ -288,14 +285,23 @@ def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
     )
 
 
+def _called(block: dict[str, Any], part: Part, thread: str | None) -> ToolCalled | None:
+    """The call that a block is; None when it has no id."""
+    call, name, given = block.get("id"), block.get("name"), block.get("input")
+    if not call or not isinstance(call, str):
+        return None
+    if block["type"] != "tool_use":  # a server's tool is outside every table, whatever its name
+        given = None
+    return ToolCalled(call, name if isinstance(name, str) else "", given, part, thread=thread)
+
+
 def _results(found: list[Any]) -> int:
     return sum(blocks.kind(block) == "tool_result" for block in found)
 
 
 def _interrupted(source: Any) -> bool:
-    if not isinstance(source, dict) or _FLAGS.isdisjoint(source):
-        return False
-    return (
+    """Whether an object has a flag that says so."""
+    return isinstance(source, dict) and (
         source.get("interrupted") is True
         or source.get("is_interrupted") is True
         or source.get("is_interruption") is True
@@ -304,10 +310,11 @@ def _interrupted(source: Any) -> bool:
 
 def _refused(metas: Any) -> Collection[str]:
     """The calls that were refused or cancelled, by the entries of `tool_result_meta`."""
-    if not isinstance(metas, list):
-        return ()
-    refused = [meta for meta in metas if isinstance(meta, dict) and word(meta.get("non_execution_kind"))]
-    return {call for meta in refused if (call := word(meta.get("id")))} if refused else ()
+    refused: set[str] = set()
+    for meta in metas if isinstance(metas, list) else ():
+        if isinstance(meta, dict) and meta.get("non_execution_kind") and word(meta["non_execution_kind"]):
+            refused.add(word(meta.get("id")) or "")
+    return refused
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:

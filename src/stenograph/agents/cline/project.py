@@ -59,7 +59,7 @@ class SessionEventProjector:
         rule = _PROJECTIONS.get(type(event))
         if rule is None:
             return []
-        payload: Any = event.payload  # type: ignore[union-attr]
+        payload: Any = event.payload  # type: ignore[union-attr]  # each type with a rule has one
         if not isinstance(payload.session_id, str):
             return []
         return [self._envelope(name, payload.session_id, found) for name, found in rule(self, payload)]

@@ -350,7 +350,7 @@ def _read_transcript(path: str, name: str) -> Transcript:
         return Transcript(name=name, header=Header(b"{}"), messages=[], source=refused, error=str(fault))
 
 
-def _rows(path: str, id: str) -> tuple[dict[str, dict[str, Any]], str | None]:  # noqa: A002
+def _rows(path: str, id: str) -> tuple[dict[str, dict[str, Any]], str | None]:  # noqa: A002 - its word
     if not os.path.exists(path):
         return {}, None
     prefix = f"{id}__"

@@ -137,7 +137,7 @@ class _History(NamedTuple):
 
 
 def _assemble(
-    id: str,  # noqa: A002
+    id: str,  # noqa: A002 - the wire's word
     files: Files,
     *,
     folder: str = "",
@@ -232,7 +232,7 @@ def _settings(files: Files) -> tuple[Any, str | None]:
         return None, str(fault)
 
 
-def _history(id: str, files: Files, storage: str) -> _History:  # noqa: A002
+def _history(id: str, files: Files, storage: str) -> _History:  # noqa: A002 - the wire's word
     if FILE_HISTORY_ITEM in files:
         item, error = _object(files, FILE_HISTORY_ITEM, HistoryItem)
         return _History(item, f"tasks/{id}/{FILE_HISTORY_ITEM}", error, unit=True)

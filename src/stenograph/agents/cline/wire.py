@@ -50,7 +50,7 @@ class Unknown(Wire, frozen=True, kw_only=True):
     """A record of no known type, or one without the object it is about; `wire` holds all of it."""
 
     @property
-    def type(self) -> Any:  # type: ignore[override]
+    def type(self) -> Any:  # type: ignore[override]  # elsewhere a constant of the class
         """The record's own `type`, of whatever sort it is."""
         return (self.wire or {}).get("type")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell.words import LITERAL, Unclear, Word
 
 
 class Options(NamedTuple):
@@ -39,7 +39,7 @@ class Given(msgspec.Struct, frozen=True, gc=False):
 
     def values(self, *wanted: str) -> list[Word]:
         """The values of these options, in order."""
-        return [value for name, value in self.options if name in wanted]
+        return [value for name, value in self.options if name in wanted] if self.options else []
 
     def has(self, *wanted: str) -> bool:
         """Whether one of these options was given."""

@@ -25,6 +25,7 @@ WORD = "A-Za-z0-9_"
 """What ASCII's `\\w` stands for: a set of characters is one look into a table, a class is asked apart."""
 
 _BARE = re.compile(rf"[{WORD}./:@%+,=-]+")
+_DOUBLE = re.compile(r'"[^"\\$`]*"')
 _PIECE = re.compile(
     r"""(?P<plain>[^\\'"$`\s|&;<>()]+)
       | '(?P<single>[^']*)'
@@ -51,6 +52,8 @@ def word(source: str) -> Word:
     if _BARE.fullmatch(source):
         return Word(source)
     if source[:1] == "'" and source.find("'", 1) == len(source) - 1:
+        return Word(source[1:-1])
+    if _DOUBLE.fullmatch(source):
         return Word(source[1:-1])
     texts: list[str] = []
     shape: list[str] = []  # the text again, all that is quoted replaced by one letter

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stenograph.paths import resolve
-from stenograph.shell_programs import PROGRAMS, Act, Found, Stretch
-from stenograph.shell_syntax import (
+from stenograph.shell.programs import PROGRAMS, Act, Found, Stretch
+from stenograph.shell.syntax import (
     Statement,
     Syntax,
     check_assignment,
@@ -18,8 +18,9 @@ from stenograph.shell_syntax import (
     stages,
     statements,
 )
-from stenograph.shell_words import LITERAL, WORD, Unclear, Word, word
-from stenograph.shell_wrappers import destination, script, unwrap
+from stenograph.shell.usual import usual
+from stenograph.shell.words import LITERAL, WORD, Unclear, Word, word
+from stenograph.shell.wrappers import destination, script, unwrap
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +34,8 @@ _WORD = rf"(?:[{WORD}./:@%+,=~^*?-]++|{_QUOTES})++"
 _STAGE = rf"[ \t]*+[{WORD}./:@%+,-]++(?:[ \t]++{_WORD})*+[ \t]*+"
 _SIMPLE = re.compile(rf"{_STAGE}(?:\|{_STAGE})*+\n?")
 """A pipeline of plain and quoted words: the grammar has no other reading of it, so none is asked for."""
-_TOKEN = re.compile(rf"{_WORD}|\|")
+_TOKEN = re.compile(rf"([{WORD}./:@%+,=-]++(?![~^*?'\"]))|({_WORD})|\|")
+"""A word that is what it looks like, any other word, or a bar."""
 _SHORT = 4096
 
 KNOWN = frozenset({*PROGRAMS, *_SHELLS, "env", "command", "time", "timeout", "cd", "set", "true"})
@@ -55,18 +57,23 @@ class Line:
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
-        if len(text) < _SHORT and (stages := _plain(text)):
+        is_short = len(text) < _SHORT
+        if is_short and (known := usual(text)):
+            self.last, act = known
+            self._add(act)
+        elif is_short and (stages := _plain(text)):
             self._stages(stages)
-            return
-        syntax = parse(text, _PROGRAMS)
-        self._sequence(syntax, syntax.root.children, piped=False, inside=False)
+        else:
+            syntax = parse(text, _PROGRAMS)
+            self._sequence(syntax, syntax.root.children, piped=False, inside=False)
 
     def _stages(self, stages: list[list[Word]]) -> None:
         """A pipeline whose words are known."""
-        if len(stages) == 1:
-            self._run(stages[0], "", piped=False, inside=False)
-        else:
-            self._flow([partial(self._run, words, "", inside=True) for words in stages], piped=False)
+        current: list[Found] = []
+        for i, words in enumerate(stages):
+            known = len(self.found)
+            stretch = self._run(words, "", piped=i > 0, inside=len(stages) > 1)
+            current = self._passed(current, known, stretch)
 
     def _sequence(self, syntax: Syntax, nodes: list[Node], *, piped: bool, inside: bool) -> None:
         for statement in statements(syntax, nodes):
@@ -119,10 +126,14 @@ class Line:
             base, known = self._base, len(self.found)
             stretch = step(piped=piped or i > 0)
             self._base = base
-            if len(self.found) > known:
-                current = self.found[known:]
-            else:
-                _narrow(current, stretch)
+            current = self._passed(current, known, stretch)
+
+    def _passed(self, current: list[Found], known: int, stretch: Stretch | None) -> list[Found]:
+        """What a pipeline shows so far: the reads of its last stage, or the ones before it, narrowed."""
+        if len(self.found) > known:
+            return self.found[known:]
+        _narrow(current, stretch)
+        return current
 
     def _stage(self, syntax: Syntax, stage: Statement, *, piped: bool) -> Stretch | None:
         if stage.node.type == "command":
@@ -138,6 +149,9 @@ class Line:
         """One simple command; the lines of its input that it passes on, where that is certain."""
         name, at = unwrap(words)
         self.last = name
+        program = PROGRAMS.get(name)
+        if program is not None:
+            return self._add(program(words[at:], piped))
         if name in _SHELLS:
             self._shell(words, at, inside=inside)
         elif name == "cd":
@@ -145,7 +159,7 @@ class Line:
         elif name == "set":
             self._set(words[at:])
         elif name not in ("true", ":"):
-            return self._program(name, words[at:], piped=piped)
+            raise Unclear
         return None
 
     def _shell(self, words: list[Word], at: int, *, inside: bool) -> None:
@@ -167,24 +181,18 @@ class Line:
         if self.found or not plain or not _SET.fullmatch(" ".join(word.text for word in words)):
             raise Unclear
 
-    def _program(self, name: str, words: list[Word], *, piped: bool) -> Stretch | None:
-        program = PROGRAMS.get(name)
-        if program is None:
-            raise Unclear
-        act = program(words, piped)
-        if name == "git" and act.found[0].kind == "search":
-            self.last = "git grep"
-        self._add(act)
-        return act.stretch
-
-    def _add(self, act: Act) -> None:
+    def _add(self, act: Act) -> Stretch | None:
+        """Take what a program did; the lines of its input that it passes on."""
         base = resolve(act.within, self._base) if act.within else self._base
         for found in act.found:
             if found.path is not None:
                 found.path = resolve(found.path, base)
             elif not found.baseless and base is not None and not self._is_workspace(base):
                 found.path = resolve(base, None)
-        self.found.extend(act.found)
+        self.found += act.found
+        if self.last == "git" and act.found[0].kind == "search":
+            self.last = "git grep"
+        return act.stretch
 
     def _is_workspace(self, folder: str) -> bool:
         workspace = self._workspace
@@ -198,12 +206,15 @@ def _plain(text: str) -> list[list[Word]]:
         return stages if all(stages) else []
     if not _SIMPLE.fullmatch(text):
         return []
-    stages = [[]]
-    for token in _TOKEN.findall(text):
-        if token == "|":
-            stages.append([])
+    words: list[Word] = []
+    stages = [words]
+    for bare, other in _TOKEN.findall(text):
+        if bare:
+            words.append(Word(bare))
+        elif other:
+            words.append(word(other))
         else:
-            stages[-1].append(word(token))
+            stages.append(words := [])
     return stages
 
 
