@@ -53,7 +53,7 @@ class Part(msgspec.Struct, frozen=True):
             for step in self.path:
                 found = found[step]
             return found
-        except (LookupError, ValueError):
+        except (LookupError, TypeError, ValueError):
             return None
 
 
