@@ -97,7 +97,7 @@ class GooseStream(Reader):
     """Goose, live."""
 
     agent = "goose"
-    command = "goose run --output-format stream-json …"
+    command = "goose run --quiet --output-format stream-json …"
     projection = GooseProjection
     meters = GooseMeter
     dialect = Dialect(
