@@ -1,4 +1,4 @@
-"""Goose's records in shapes that the inputs under tests/data/goose do not have."""
+"""Goose's records in shapes that the recordings and inputs under tests/data do not have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from feeding import fed
-from stenograph import detect
+from stenograph import detect, usage
 
 
 def message(*content: Any, role: str = "assistant", name: str | None = "m1") -> dict[str, Any]:
@@ -113,3 +113,24 @@ def test_an_error_is_found_wherever_it_stands(error: Any, told: str) -> None:
 
 def test_an_end_is_enough_to_recognize_it() -> None:
     assert detect(b'{"type":"complete","total_tokens":null}') == "goose-stream"
+
+
+def test_an_error_told_twice_is_given_once() -> None:
+    told = message({"type": "error", "kind": "authentication", "message": "no key"})
+    again, other = {"type": "error", "error": "no key"}, {"type": "error", "error": "no disk"}
+    assert fed("goose", told, again, other) == [
+        {"type": "error", "message": "no key"},
+        {"type": "error", "message": "no disk"},
+    ]
+
+
+def test_zeros_are_no_usage() -> None:
+    end = b'{"type":"complete","input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0}'
+    (row,) = usage(end, format="goose").rows
+    assert (row.tokens.total, row.gaps) == (None, ("not-told",))
+
+
+def test_input_holds_what_was_cached_and_is_the_sessions() -> None:
+    end = b'{"type":"complete","input_tokens":9,"output_tokens":1,"cache_read_input_tokens":4,"cost_usd":2}'
+    (row,) = usage(end, format="goose").rows
+    assert (row.tokens.uncached_input, row.tokens.cached_input, row.cost, row.is_running) == (5, 4, 2, True)

@@ -102,7 +102,6 @@ LAUNCHES: Mapping[str, Launch] = {
             flags=(("--mode", "json"), ("--print",)),
             prompt=("",),
             not_first="-@",
-            ends=False,
         ),
         Launch(
             agent="qwen",

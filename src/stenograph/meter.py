@@ -213,6 +213,20 @@ def added(rows: Iterable[Row]) -> Row:
     )
 
 
+def _and(known: Row, row: Row) -> Row:
+    """Two rows of one agent, session, model and day as one; neither has gaps."""
+    return Row(
+        agent=row.agent,
+        session=row.session,
+        model=row.model,
+        day=row.day,
+        turns=known.turns + row.turns,
+        tokens=known.tokens + row.tokens,
+        cost=row.cost if known.cost is None else known.cost + (row.cost or 0),
+        is_running=known.is_running or row.is_running,
+    )
+
+
 def merged(rows: Iterable[Row]) -> list[Row]:
     """Rows of the same agent, session, model and day as one, in the order in which they first come.
 
@@ -295,7 +309,7 @@ class Meter:
             is_running=is_running,
         )
         known = self._rows.get(key)
-        self._rows[key] = added((known, row)) if known else row
+        self._rows[key] = _and(known, row) if known else row
 
     def pending(self) -> Iterable[Row]:
         """What was told of a turn whose end has not come, and would give no row otherwise."""

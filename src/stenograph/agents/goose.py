@@ -1,9 +1,8 @@
-"""`goose run --output-format stream-json`, made after public descriptions of releases up to 1.29.
+"""`goose run --output-format stream-json`: recordings of 1.52.0, public descriptions of releases up to 1.29.
 
-It was run on no recording. Outer names are snake_case, those inside a message camelCase. A message comes in
-pieces that share its id, fragments or (older) the whole text so far, and no record says which. Calls stand in
-the assistant's messages, their results in the user's, each wrapped in `{status, value}`. No record names the
-session or the workspace.
+Outer names are snake_case, those inside a message camelCase. A message comes in pieces that share its id,
+fragments or (older) the whole text so far, and no record says which. Calls stand in the assistant's messages,
+their results in the user's, each wrapped in `{status, value}`. No record names the session or the workspace.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 from stenograph import blocks
 from stenograph.event import Event
-from stenograph.fields import count, members, moment, whole, word
+from stenograph.fields import amount, count, members, moment, whole, word
 from stenograph.meter import NOT_TOLD, Counts, Meter
 from stenograph.model import (
     UNPLACED,
@@ -109,17 +108,25 @@ class GooseProjection(Projection):
 
 
 class GooseMeter(Meter):
-    """Takes what `complete` tells of the run."""
+    """Takes what `complete` tells: the session's total so far, earlier runs and subagents included.
+
+    All zeros are no usage: a stream that broke tells them though something was asked for. Releases without
+    cache counts are not known to tell more than the run.
+    """
 
     reads = frozenset(("message", "complete"))
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A message, or the end of the run."""
         self.open = kind == "message"
+        told = members(members(members(record.get("message")).get("metadata")).get("inference"))
+        self.model = word(told.get("requestedModel")) or self.model
         if kind == "complete":
             tokens = _counts(record)
-            self.spend(tokens, turns=1)
-            if tokens.total is None:
+            is_running = tokens.cached_input is not None
+            cost = amount(record.get("cost_usd")) if tokens.total else None
+            self.spend(tokens if tokens.total else Counts(), turns=1, cost=cost, is_running=is_running)
+            if not tokens.total:
                 self.gap(NOT_TOLD)
 
 
@@ -127,7 +134,7 @@ class GooseStream(Reader):
     """Goose, live."""
 
     agent = "goose"
-    command = "goose run --output-format stream-json …"
+    command = "goose run --quiet --output-format stream-json …"
     projection = GooseProjection
     meters = GooseMeter
     dialect = Dialect(
@@ -138,6 +145,7 @@ class GooseStream(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._span: _Span | None = None  # what may still grow, until anything else comes
+        self._fault: str | None = None  # told by a message, and again by a record of its own
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
@@ -186,6 +194,10 @@ class GooseStream(Reader):
                     yield from ended
                     span.grow(told, self.place(record), repeats=repeats)
                     repeats = False
+            elif kind == "error" and is_own and (fault := word(block.get("message"))):
+                yield from self._ended_span()
+                self._fault = fault
+                yield Failed(message=fault)
             elif kind != "redactedThinking":
                 yield from self._ended_span()
                 parts = parts or blocks.parts(self.unit.data, len(found))
@@ -195,7 +207,7 @@ class GooseStream(Reader):
     def complete(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The end of the run, and what it took."""
         yield from self._ended_span()
-        yield Ended(ok=True, tokens=_counts(record).tokens)
+        yield Ended(ok=True, tokens=_counts(record).tokens, cost=amount(record.get("cost_usd")))
 
     @on("error")
     def error(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -203,7 +215,8 @@ class GooseStream(Reader):
         yield from self._ended_span()
         error = record.get("error")
         told = text(error, ("message",)) or word(error) or text(record, ("message",))
-        yield Failed(message=told or "error")
+        if told is None or told != self._fault:
+            yield Failed(message=told or "error")
 
     def other(self, record: dict[str, Any]) -> Iterable[Entry]:
         """An extension's notification, or a record of no known kind."""
@@ -265,5 +278,10 @@ def _returned(block: dict[str, Any], part: Part) -> Entry:
 
 
 def _counts(record: dict[str, Any]) -> Counts:
-    """The run's tokens; nothing tells of a cache."""
-    return Counts(uncached_input=count(record.get("input_tokens")), output=count(record.get("output_tokens")))
+    """The tokens that the end tells; its input holds what was read from a cache or written to it."""
+    return Counts.together(
+        given=count(record.get("input_tokens")),
+        read=count(record.get("cache_read_input_tokens")),
+        written=count(record.get("cache_write_input_tokens")),
+        output=count(record.get("output_tokens")),
+    )

@@ -294,7 +294,7 @@ class OpenCodeStream(Reader):
             input=state.get("input", state.get("arguments")),
             ok=_verdict(word(state.get("status")), details if name.lower() == "bash" else {}),
             output=_output(state),
-            details=Details(self.unit.data, _METADATA, details),
+            details=Details(self.unit.data, _METADATA, told=details),
             exit_code=whole(details.get("exit")),
             duration_ms=_duration(members(state.get("time"))),
             raw=Part(self.unit.data),

@@ -16,6 +16,7 @@ from stenograph import jsonio
 from stenograph.fields import amount, count, members, moment, word
 from stenograph.meter import NO_END, Counts, Meter
 from stenograph.model import (
+    Ended,
     Entry,
     Failed,
     Part,
@@ -161,8 +162,11 @@ class PiStream(Reader):
 
     @on(*_REPEATED)
     def repeated(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """What other records tell."""
-        return () if record["type"] in _BEFORE_RETRY else self._settled()
+        """What other records tell; the agent's end is one of them."""
+        if record["type"] not in _BEFORE_RETRY:
+            yield from self._settled()
+        elif record["type"] == "agent_end":
+            yield Ended()
 
     @on("session")
     def session(self, record: dict[str, Any]) -> Iterable[Entry]:
