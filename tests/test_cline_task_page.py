@@ -203,7 +203,8 @@ def priced() -> Task:
 
 
 def test_totals_add_every_paid_call_once() -> None:
-    totals = of_loaded(priced()).totals
+    task = priced()
+    totals = of_loaded(task, task.ui.elements).totals
     assert (totals.tokens_in, totals.tokens_out, totals.cache_writes, totals.cache_reads) == (1114, 222, 3, 7)
     assert totals.cost == 2.875
 

@@ -9,8 +9,8 @@ import pytest
 import rfc8785
 from atif import Trajectory
 
-from sources import entries_of, sources, told
-from stenograph import convert, read
+from sources import entries_of, format_of, sources, told
+from stenograph import conversion, read
 from stenograph.interchange.asf_verify import verify_file
 from stenograph.interchange.codes import CODES
 from stenograph.model import Ended, Entry, Prompted, Said, Spent, ToolCalled, Unread
@@ -20,6 +20,10 @@ each = pytest.mark.parametrize("name", SOURCES)
 some = pytest.mark.parametrize(
     "name", [name for at, name in enumerate(SOURCES) if at % 8 == 0 or "wild" in name]
 )
+
+
+def convert(source: Path, target: Path, **options: Any) -> conversion.Conversion:
+    return conversion.convert(source, target, format=format_of(source), **options)
 
 
 def main_file(folder: Path, pattern: str) -> Path:

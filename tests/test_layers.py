@@ -24,9 +24,7 @@ LAYERS = [
         "salvage",
     }
     | {"model", "event", "paths"},
-    {"reader", "meter", "store", "projection", "tools", "usage", "patch"}
-    | {"shell", "shell_find", "shell_line", "shell_options", "shell_programs", "shell_syntax", "shell_words"}
-    | {"shell_moves", "shell_plain", "shell_wrappers", "bus"},
+    {"reader", "meter", "store", "projection", "tools", "usage", "patch"} | {"shell", "bus"},
     {"agents", "interchange"},
     {"registry", "counting", "detection", "parser", "source", "streams", "stores"}
     | {"launch", "process", "record", "tally", "runner"}

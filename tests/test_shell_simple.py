@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stenograph import shell, shell_line
+from stenograph import shell
+from stenograph.shell import line as shell_line
 
 WORDS = st.sampled_from(
     [
@@ -46,11 +47,11 @@ def commands(draw: st.DrawFn) -> str:
 @given(commands())
 @settings(max_examples=400, deadline=None)
 def test_both_ways_agree(command: str) -> None:
-    shell._understood.cache_clear()
+    shell._walked.cache_clear()
     short = shell.classify(command, base="/w", workspace="/w", ok=True)
-    shell._understood.cache_clear()
+    shell._walked.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shell_line, "_SIMPLE", re.compile(r"(?!)"))
         patch.setattr(shell, "_FIRST", re.compile(r"(?!)"))
         assert shell.classify(command, base="/w", workspace="/w", ok=True) == short
-    shell._understood.cache_clear()
+    shell._walked.cache_clear()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import tracemalloc
 from datetime import timedelta, timezone
 
 import pytest
@@ -369,3 +370,19 @@ def test_rows_that_differ_have_no_name_in_common():
     ]
     total = added(rows)
     assert (total.agent, total.session, total.model, total.turns, total.cost) == ("a", "s", None, 3, 1)
+
+
+def test_what_is_kept_of_an_answer_is_not_its_line() -> None:
+    parser = EventParser("claude")
+    long = "x" * 100_000
+    tracemalloc.start()
+    for number in range(100):
+        usage = {"input_tokens": 1, "output_tokens": 2}
+        block = {"type": "text", "text": long}
+        message = {"id": f"m{number}", "model": "claude", "content": [block], "usage": usage}
+        record = {"type": "assistant", "session_id": "s", "message": message}
+        parser.feed(json.dumps(record, separators=(",", ":")) + "\n")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parser.usage.turns == 100
+    assert kept < 20 * len(long)

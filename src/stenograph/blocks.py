@@ -44,12 +44,11 @@ def kind(block: Any) -> str | None:
 
 def only(record: dict[str, Any], kind: str) -> dict[str, Any] | None:
     """The one block of a record's message, when it is of this kind: the usual record."""
-    message = record.get("message")
-    found = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(found, list) or len(found) != 1:
+    try:
+        (block,) = record["message"]["content"]
+        return block if block["type"] == kind else None
+    except (LookupError, TypeError, ValueError):  # no message, no blocks, or several
         return None
-    block = found[0]
-    return block if isinstance(block, dict) and block.get("type") == kind else None
 
 
 def parts(record: bytes, length: int) -> list[Part]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from stenograph import jsonio
 from stenograph.errors import NotRecognized
 from stenograph.notes import Report
 from stenograph.reader import Reader
@@ -22,7 +21,7 @@ class Detector:
 
     def __init__(self) -> None:
         self._readers = {name: stream(name) for name in STREAMS if name != "generic"}
-        self._records = Records(jsonio.loads_fast, _union(self._readers.values()), Report())
+        self._records = Records(_union(self._readers.values()), Report())
         self._scores = dict.fromkeys(self._readers, 0)
         self._count = 0
         self._bytes = 0

@@ -97,6 +97,7 @@ class Object(Node):
     _known: dict[str, msgspec.Raw] | None = None
     _changes: dict[str, bytes | None] | None = None
     _views: dict[str, Node] | None = None
+    _values: dict[str, Any] | None = None  # all members decoded, once somebody has asked for that
 
     def __init_subclass__(cls) -> None:
         found = (member for each in reversed(cls.__mro__) for member in vars(each).values())
@@ -119,7 +120,7 @@ class Object(Node):
     @property
     def error(self) -> str | None:
         """Why nothing could be read, or None."""
-        return None if self.opens(b"{") else "not an object"
+        return None if self._values or self.opens(b"{") else "not an object"
 
     @property
     def is_whole(self) -> bool:
@@ -149,8 +150,19 @@ class Object(Node):
         except (ValueError, RecursionError):
             return {name: msgspec.Raw(value) for name, value in jsonio.members(self.raw)}
 
+    def decode(self) -> dict[str, Any]:
+        """All members, decoded at once; long ones, too, are not decoded again from now on."""
+        if self._values is None:
+            values = None if self._changes or self.error else _decoded(self._raw)
+            if not isinstance(values, dict):
+                values = {name: _decoded(cell) for name, cell in self.cells.items()}
+            self._values = values
+        return self._values
+
     def get(self, name: str, default: Any = None) -> Any:
         """The member's decoded value."""
+        if self._values is not None:
+            return self._values.get(name, default)
         cell = self.cells.get(name)
         return default if cell is None else _decoded(cell)
 
@@ -173,6 +185,7 @@ class Object(Node):
             raise UsageError(f"{name!r} cannot be set: {self.error}")
         fields, cells = self.fields, self.cells
         self._changes = {**(self._changes or {}), name: cell}
+        self._values = None
         if self._views:
             self._views.pop(name, None)
         if cell is None:
@@ -397,10 +410,13 @@ class Member(property, Generic[T]):
         return value if self.fits(value) else copy(self.empty)
 
     def fresh(self, owner: Object) -> T:
-        """The value, decoded anew: for what is too long to be kept."""
+        """The value, decoded anew unless all members were: for what is too long to be kept."""
+        if owner._values is not None:
+            told: Any = owner._values.get(self.name)
+            found: T = told if self.fits(told) else self.empty
+            return found
         cell = getattr(owner.fields, self.name)
-        found: T = self.empty if cell is None else self.value(cell)
-        return found
+        return self.empty if cell is None else self.value(cell)  # type: ignore[no-any-return]
 
 
 def opens(raw: Bytes, byte: bytes) -> bool:

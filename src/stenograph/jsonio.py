@@ -100,6 +100,14 @@ def dumps(value: Any) -> bytes:
         return b"".join(_pieces(value))
 
 
+def dumps_fast(value: Any) -> bytes:
+    """Like `dumps` for what the fast encoder takes.
+
+    Raises UnicodeEncodeError for lone surrogates, RecursionError for nesting too deep.
+    """
+    return _encode(value)
+
+
 def canonical(value: Any) -> bytes:
     """The canonical JSON (RFC 8785) of a value made of plain Python objects.
 
@@ -131,36 +139,43 @@ def repeated_name(data: bytes) -> str | None:
 def _spelled(value: Any) -> Any:
     """The value itself, or a copy with `Raw` where msgspec would spell a part otherwise than RFC 8785."""
     kind = type(value)
+    if kind is dict:
+        return _spelled_object(value)
     if kind is str or kind is bool or value is None:
         return value
+    if kind is list or kind is tuple:
+        return _spelled_array(value)
     if kind is int:
         return value if -_EXACT < value < _EXACT else msgspec.Raw(_ecma(_as_float(value)))
     if kind is float:
         return msgspec.Raw(_ecma(value))
-    if kind is dict:
-        return _spelled_object(value)
-    if kind is list or kind is tuple:
-        parts = [part if type(part) is str else _spelled(part) for part in value]
-        same = all(new is old for new, old in zip(parts, value))
-        return value if same else parts
     raise ValueError(f"{kind.__name__} has no canonical form")
 
 
 def _spelled_object(value: dict[str, Any]) -> Any:
     changed: dict[str, Any] | None = None
-    is_wide = False
     for name, member in value.items():
-        if not name.isascii():
-            is_wide = is_wide or max(name) > "\ud7ff"
         kind = type(member)
-        if kind is str or kind is bool or member is None or (kind is int and -_EXACT < member < _EXACT):
+        if kind is str or member is None or (kind is int and -_EXACT < member < _EXACT):
             continue  # the usual members, without a call
-        new = _spelled(member)
+        new = _spelled_object(member) if kind is dict else _spelled(member)
         if new is not member:
             changed = changed or dict(value)
             changed[name] = new
     found = value if changed is None else changed
+    names = "".join(value)
+    is_wide = not names.isascii() and max(names) > "\ud7ff"
     return msgspec.Raw(_wide_object(found)) if is_wide else found
+
+
+def _spelled_array(value: Sequence[Any]) -> Any:
+    changed: list[Any] | None = None
+    for at, member in enumerate(value):
+        new = member if type(member) is str else _spelled(member)
+        if new is not member:
+            changed = changed or list(value)
+            changed[at] = new
+    return value if changed is None else changed
 
 
 def _wide_object(value: dict[str, Any]) -> bytes:

@@ -30,10 +30,14 @@ Thread: TypeAlias = str | _Nowhere | None
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A part of a record's JSON, cut out when asked for: member names and positions lead to it."""
+    """A part of a record's JSON, cut out when asked for: member names and positions lead to it.
+
+    `held` is the record's value where that was decoded already; it is not to be changed.
+    """
 
     data: bytes = b"null"
     path: tuple[str | int, ...] = ()
+    held: Any = None
 
     def raw(self) -> msgspec.Raw:
         """The part's own bytes."""
@@ -42,7 +46,12 @@ class Part(msgspec.Struct, frozen=True):
     def value(self) -> Any:
         """The part's value, or None when nothing stands there."""
         try:
-            return jsonio.loads(jsonio.part(self.data, self.path))
+            if self.held is None:
+                return jsonio.loads(jsonio.part(self.data, self.path))
+            found = self.held
+            for step in self.path:
+                found = found[step]
+            return found
         except (LookupError, ValueError):
             return None
 

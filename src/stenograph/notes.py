@@ -52,11 +52,15 @@ class Report:
 
     def add(self, kind: Kind, code: str, where: Place, example: str = "") -> None:
         """Count one more; `code` is a short hyphenated word that stays the same between releases."""
+        if not self.again(kind, code):
+            self._notes[kind, code] = Note(kind=kind, code=code, count=1, where=where, example=example[:200])
+
+    def again(self, kind: Kind, code: str) -> bool:
+        """Count one more of what was noted before; False when it was not."""
         known = self._notes.get((kind, code))
         if known:
             known.count += 1
-            return
-        self._notes[kind, code] = Note(kind=kind, code=code, count=1, where=where, example=example[:200])
+        return known is not None
 
     def merge(self, other: Report, *, source: str | None = None) -> None:
         """Add the notes of another report; `source` names the input for places that name none."""

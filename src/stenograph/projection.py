@@ -313,7 +313,12 @@ class Projection:
     def done(self, events: list[Event], entry: ToolReturned) -> list[Event]:
         """The events of a call, each with its success."""
         if len(events) == 1 and not entry.oks:
-            return self.settled(events[0], entry.ok, entry, 0)
+            (made,) = events
+            if type(made) is event.Command:
+                return self.settled(made, entry.ok, entry, 0)
+            if entry.ok is not None:
+                force_setattr(made, "is_success", entry.ok)
+            return events
         return [
             done
             for position, (made, ok) in enumerate(zip(events, self.verdicts(events, entry), strict=True))

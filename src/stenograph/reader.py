@@ -24,9 +24,6 @@ from stenograph.records import Dialect, Records, Unit
 Channel: TypeAlias = Literal["stdout", "stderr"]
 Handler: TypeAlias = Callable[[Any, dict[str, Any]], Iterable[Entry]]
 
-_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
-_LONGEST = 40  # bytes within which it ends then
-
 
 def on(*kinds: str) -> Callable[[Handler], Handler]:
     """Mark the method that reads records of these kinds."""
@@ -68,14 +65,14 @@ class Reader:
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, UNPLACED)  # the one being read
         self.meter = self.meters(self.agent)
-        self._records = Records(self.decode, self.dialect, self.report)
+        self._records = Records(self.dialect, self.report)
+        self._records.shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
         self._errors = Lines()
-        self._shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
 
     def in_full(self) -> Self:
         """From now on give every entry its `source`, and leave no member out for speed."""
         self.is_full = True
-        self._shapes = {}
+        self._records.shapes = {}
         return self
 
     def feed(self, data: bytes, channel: Channel = "stdout") -> Iterator[Entry]:
@@ -93,16 +90,6 @@ class Reader:
     def release(self) -> Iterator[Entry]:
         """The entries that wait for what may follow them; an unfinished line is kept."""
         return self._entries(self._records.release())
-
-    def decode(self, data: bytes) -> Any:
-        """One line's JSON value, without its bulky members where the record's type has a shape."""
-        shape = self._shapes.get(data[_TYPE : data.find(b'"', _TYPE, _LONGEST)])
-        if shape is not None:
-            try:
-                return shape(data)
-            except (ValueError, RecursionError):
-                pass
-        return jsonio.loads_fast(data)
 
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:

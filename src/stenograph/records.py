@@ -1,6 +1,6 @@
 """Lines to records: one JSON object a line, and what is left of them when a line was damaged.
 
-The usual line is decoded and passed on; `_Unusual` names the states that a damaged stream can be in.
+The usual line is decoded and passed on; `_in_turn` names the states that a damaged stream can be in.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _TOKEN = re.compile(
     rb"[ \t\r\n]+|[\[\]{},:]|"
     rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"|[-+0-9.eE]+|true|false|null'
 )
+_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
+_LONGEST = 40  # bytes within which it ends then
 _PROBES = 3  # lines that must agree before a log prefix is believed
 _SEVERITY = {
     "byte-order-mark": Kind.CHANGED,
@@ -64,8 +66,8 @@ class Dialect(NamedTuple):
 class Records:
     """One channel's bytes to units, repairs counted in `report`."""
 
-    def __init__(self, decode: Callable[[bytes], Any], dialect: Dialect, report: Report) -> None:
-        self._decode = decode
+    def __init__(self, dialect: Dialect, report: Report) -> None:
+        self.shapes: Mapping[bytes, Callable[[bytes], Any]] = {}  # decoders by record type, only for speed
         self._dialect = dialect
         self._report = report
         self.now = ""  # the time at which what is fed was observed
@@ -81,21 +83,21 @@ class Records:
 
     def feed(self, data: bytes) -> Iterator[Unit]:
         """The units that `data` completes."""
-        decode, now = self._decode, self.now
+        shapes, now = self.shapes, self.now
         for line in self._lines.feed(data):
             text = line.data.strip()
             if self._usual:
+                decode = shapes.get(text[_TYPE : text.find(b'"', _TYPE, _LONGEST)], jsonio.loads_fast)
                 try:
                     value = decode(text)
                 except (ValueError, RecursionError):
-                    pass
-                else:
-                    if type(value) is dict and len(text) == line.length:
-                        yield Unit(text, value, True, Where(now, None, line.number, line.offset, line.length))
-                        continue
-                    if type(value) is dict:
-                        yield self._unit(line, text, value)
-                        continue
+                    value = None if decode is jsonio.loads_fast else _loads(text)
+                if type(value) is dict and text is line.data:
+                    yield Unit(text, value, True, Where(now, None, line.number, line.offset, line.length))
+                    continue
+                if type(value) is dict:
+                    yield self._unit(line, text, value)
+                    continue
             yield from self._unusual(line)
 
     def flush(self) -> Iterator[Unit]:
@@ -148,10 +150,9 @@ class Records:
             yield from self._broken(line, text)
 
     def _one(self, line: Line, text: bytes) -> Unit | None:
-        try:
-            return self._unit(line, text, self._decode(text))
-        except (ValueError, RecursionError):
-            pass
+        value = _loads(text)
+        if value is not None:
+            return self._unit(line, text, value)
         try:
             value = jsonio.loads(text)
         except ValueError:
@@ -384,6 +385,14 @@ class _Array:
         self.rest = []
         whole.append((jsonio.compact(data), value))
         return True
+
+
+def _loads(data: bytes) -> Any:
+    """The value of what the fast decoder takes; None for anything else, and for null."""
+    try:
+        return jsonio.loads_fast(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _strip(data: bytes) -> bytes:

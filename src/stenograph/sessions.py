@@ -10,12 +10,12 @@ import os
 from collections.abc import Iterator
 
 from stenograph import registry, stores, streams
-from stenograph.errors import NotRecognized, ReadError
+from stenograph.errors import NotRecognized, Place, ReadError
 from stenograph.interchange.leftovers import units
 from stenograph.interchange.moments import EPOCH, spelled
 from stenograph.interchange.run import About, session_id
-from stenograph.model import Entry, Session, Started
-from stenograph.notes import Report
+from stenograph.model import Entry, Session, Spent, Started
+from stenograph.notes import Kind, Report
 from stenograph.projection import Projection
 from stenograph.reader import Reader
 
@@ -71,6 +71,8 @@ def open_source(
     if store is None:
         return _stream(path, format)
     source = _stored(path)
+    if store.infers_cached and source.session:
+        _note_inferred(source.session)
     source.projection = stores.projection(store, path)
     if as_live:
         source.groups = units(store.live(path))
@@ -106,6 +108,16 @@ def _stored(path: str) -> Source:
     found = Source(path, about, units(entries), session.report)
     found.session = session
     return found
+
+
+def _note_inferred(session: Session) -> None:
+    """Note each usage in which cached tokens count as told beside the input, or within it, by inference."""
+    for entry in session.entries:
+        if isinstance(entry, Spent) and (entry.tokens.cached_input or entry.cache_writes):
+            place = Place(entry.place.file, entry.place.offset, entry.place.line)
+            session.report.add(
+                Kind.APPROXIMATED, "usage-by-protocol", place, f"{entry.tokens.uncached_input}"
+            )
 
 
 def _stream(path: str, format: str) -> Source:  # noqa: A002

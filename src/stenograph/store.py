@@ -33,6 +33,8 @@ class Store:
     """Where such sessions stand."""
     is_file: ClassVar[bool] = False
     """Whether a session is a file of its own, not a folder."""
+    infers_cached: ClassVar[bool] = False
+    """Whether it is by the protocol, not told, that input counts hold what came from the cache or do not."""
 
     def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each session that stands directly in a store's folder, or in `root` itself.

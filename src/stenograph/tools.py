@@ -171,30 +171,24 @@ def shell_events(
 
     `output` is what it printed, in any form that agents use.
     """
-    found = shell.classify(
-        made.command,
-        base=base,
-        workspace=workspace,
-        ok=ok,
-        exit_code=exit_code,
-        text=printed(output) if ok is False else "",
-    )
-    if found[0].kind != "command":
-        return [_shell_event(operation) for operation in found]
-    force_setattr(made, "exit_code", exit_code)
-    force_setattr(made, "is_success", ok)
-    return [made]
+    line = shell.understood(made.command, base, workspace)
+    if line is None:
+        force_setattr(made, "exit_code", exit_code)
+        force_setattr(made, "is_success", ok)
+        return [made]
+    ok = shell.verdict(line.last, ok, exit_code, printed(output) if ok is False else "")
+    return [_shell_event(found, ok) for found in line.found]
 
 
-def _shell_event(operation: shell.Operation) -> Event:
-    path, ok = operation.path, operation.ok
-    match operation.kind:
+def _shell_event(found: shell.Found, ok: bool | None) -> Event:
+    match found.kind:
         case "read":
-            start, end = operation.start, operation.end
-            return event.Read(path=path or "", start_line=start, end_line=end, is_success=ok)
+            return event.Read(
+                path=found.path or "", start_line=found.start, end_line=found.end, is_success=ok
+            )
         case "search":
-            return event.Search(query=operation.query or "", path=path, is_success=ok)
-    return event.List(path=path, is_success=ok)
+            return event.Search(query=found.query or "", path=found.path, is_success=ok)
+    return event.List(path=found.path, is_success=ok)
 
 
 def printed(output: Any) -> str:

@@ -27,7 +27,8 @@ from stenograph.model import (
 
 Told: TypeAlias = Said | Thought | ToolCalled
 
-
+_TOLD = (Said, Thought, ToolCalled)
+_GIVEN = (Prompted, ToolReturned)
 _BETWEEN = ("summary", "truncation", "left_out")
 """Housekeeping that stands between one call of the model and the next."""
 
@@ -79,12 +80,12 @@ class Answers:
 
     def take(self, entry: Entry) -> Turn:
         """What the next entry of the thread changes."""
-        if isinstance(entry, Said | Thought | ToolCalled):
+        if isinstance(entry, _TOLD):
             return Turn() if isinstance(entry, Said) and entry.fault else self._told(entry)
         if isinstance(entry, Spent):
             return Turn(paid=self._spent(entry))
         is_turn = isinstance(entry, Noticed) and entry.kind in _BETWEEN
-        if is_turn or isinstance(entry, Prompted | ToolReturned):
+        if is_turn or isinstance(entry, _GIVEN):
             done, self.open = self.open, None
             return Turn(done=done)
         return self.close() if isinstance(entry, Ended) else Turn()

@@ -14,7 +14,7 @@ from stenograph import jsonio
 from stenograph.interchange.asf_write import SessionWriter
 from stenograph.interchange.codes import Notes
 from stenograph.interchange.moments import for_name
-from stenograph.interchange.run import About, Callers, Place, child_id, main_thread
+from stenograph.interchange.run import About, Callers, Place, by_thread, child_id
 from stenograph.interchange.sink import OutFile
 from stenograph.model import Entry
 
@@ -67,9 +67,7 @@ class AsfWriter:
 
     def take(self, group: Sequence[Entry]) -> None:
         """The entries of one record, each to its thread's file."""
-        threads = dict.fromkeys(main_thread(entry) for entry in group)
-        for thread in threads:
-            part = group if len(threads) == 1 else [each for each in group if main_thread(each) == thread]
+        for thread, part in by_thread(group):
             self._of(thread, part[0]).writer.take(part)
             self._calls.follow(part, thread)
 

@@ -57,14 +57,20 @@ def from_item(item: dict[str, Any]) -> Entry:
             data = block.get("data")
             return Thought(text="", redacted=data if isinstance(data, str) else None)
         case {"type": "function_call", "call_id": str(call), "name": str(name)}:
-            given = _loads(item.get("arguments"))
-            block = {"type": "tool_use", "id": call, "name": name, "input": given}
-            return ToolCalled(id=call, tool=name, input=given, raw=Part(jsonio.dumps(block)))
+            return ToolCalled(id=call, tool=name, input=_loads(item.get("arguments")))
         case {"type": "function_call_output", "call_id": str(call)}:
-            output = from_output(item.get("output"))
-            block = {"type": "tool_result", "tool_use_id": call, "content": output}
-            return ToolReturned(id=call, ok=None, output=output, raw=Part(jsonio.dumps(block)))
+            return ToolReturned(id=call, ok=None, output=from_output(item.get("output")))
     return Unread(raw=jsonio.raw(item))
+
+
+def block_of(entry: ToolCalled | ToolReturned) -> Part:
+    """The content block that stands for a call or a result of another writer's file."""
+    block = {"type": "tool_result", "tool_use_id": entry.id}
+    if isinstance(entry, ToolCalled):
+        return Part(
+            jsonio.dumps({"type": "tool_use", "id": entry.id, "name": entry.tool, "input": entry.input})
+        )
+    return Part(jsonio.dumps(block | {"content": entry.output}))
 
 
 def output_parts(output: Any) -> Any:

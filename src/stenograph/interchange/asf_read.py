@@ -15,7 +15,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.errors import Place, ReadError
 from stenograph.event import Tokens
-from stenograph.interchange import facts
+from stenograph.interchange import asf_items, facts
 from stenograph.interchange.asf_write import COST, ENTRIES, REPLY, read_item
 from stenograph.model import (
     Ended,
@@ -29,6 +29,8 @@ from stenograph.model import (
     Spent,
     Started,
     Summary,
+    ToolCalled,
+    ToolReturned,
     Totals,
     Unread,
     Where,
@@ -247,7 +249,10 @@ def _plainly(line: dict[str, Any]) -> Entry:
     """What a line says by itself."""
     match line:
         case {"type": "item", "item": dict()}:
-            return read_item(line)
+            entry = read_item(line)
+            if isinstance(entry, ToolCalled | ToolReturned):
+                entry.raw = asf_items.block_of(entry)
+            return entry
         case {"type": "custom", "ns": "stenograph", "data": {"entry": str()} as data}:
             return facts.from_json(data)
         case {"type": "config"}:

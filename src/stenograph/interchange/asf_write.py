@@ -172,7 +172,7 @@ class SessionWriter:
         self, body: dict[str, Any], entries: list[Entry], said: list[dict[str, Any]], answer: Answer | None
     ) -> None:
         """Write an item line; beside it, of each entry, what the item does not say."""
-        known = facts.to_json(read_item(body))
+        known = _known(body, entries[0], said[0])
         kept = [facts.difference(_without_reply(each, answer), known) for each in said]
         if answer:
             self._use(answer)
@@ -313,6 +313,16 @@ class SessionWriter:
         if self.log.changes != before:
             self.notes.add("normalised", None, kind)
         return line
+
+
+def _known(body: dict[str, Any], entry: Entry, said: dict[str, Any]) -> dict[str, Any]:
+    """What an item line says by itself of the first entry that it was made of."""
+    item = body["item"]
+    if (
+        isinstance(entry, ToolCalled) and item["type"] == "function_call"
+    ):  # whose input need not be read again
+        return {"entry": "called", "id": item["call_id"], "tool": entry.tool, "input": said.get("input")}
+    return facts.to_json(read_item(body))
 
 
 def read_item(body: dict[str, Any]) -> Entry:

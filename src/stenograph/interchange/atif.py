@@ -17,7 +17,7 @@ from stenograph.interchange.answers import Answers
 from stenograph.interchange.asf_log import normalised, without_surrogates
 from stenograph.interchange.atif_step import Step, Sums
 from stenograph.interchange.codes import Notes
-from stenograph.interchange.run import About, Callers, Place, child_id, main_thread
+from stenograph.interchange.run import About, Callers, Place, by_thread, child_id
 from stenograph.model import Entry, Noticed, Prompted, Said, Spent, Started, Thought, ToolCalled, ToolReturned
 
 VERSION = "ATIF-v1.8"
@@ -41,9 +41,7 @@ class AtifWriter:
 
     def take(self, group: Sequence[Entry]) -> None:
         """The entries of one record, each to its thread's trajectory."""
-        threads = dict.fromkeys(main_thread(entry) for entry in group)
-        for thread in threads:
-            part = group if len(threads) == 1 else [each for each in group if main_thread(each) == thread]
+        for thread, part in by_thread(group):
             self._of(thread, part[0]).take(part)
             self._calls.follow(part, thread)
 
@@ -289,7 +287,10 @@ def _head(about: About, name: str) -> bytes:
 
 def _dumped(value: dict[str, Any]) -> tuple[bytes, str | None]:
     """JSON without lone surrogates, and where one was changed."""
-    data = jsonio.dumps(value)
+    try:
+        return jsonio.dumps_fast(value), None
+    except (UnicodeEncodeError, RecursionError):
+        data = jsonio.dumps(value)
     if b"\\ud" not in data:
         return data, None
     try:

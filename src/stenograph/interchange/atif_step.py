@@ -14,7 +14,7 @@ from stenograph.interchange import asf_items, facts
 from stenograph.interchange.answers import Answer
 from stenograph.interchange.codes import Notes
 from stenograph.interchange.moments import spelled
-from stenograph.model import Entry, Noticed, Prompted, Said, Spent, Thought, ToolCalled, ToolReturned
+from stenograph.model import Ended, Entry, Noticed, Prompted, Said, Spent, Thought, ToolCalled, ToolReturned
 
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _BETWEEN = "\n\n"
@@ -170,8 +170,8 @@ class Sums:
         """Count an entry that tells usage."""
         if isinstance(entry, Spent):
             self._calls.add(entry.tokens, entry.cost)
-        elif entry.__struct_config__.tag == "ended":
-            self._runs.add(getattr(entry, "tokens", None), getattr(entry, "cost", None))
+        elif isinstance(entry, Ended):
+            self._runs.add(entry.tokens, entry.cost)
 
     def to_json(self, steps: int) -> dict[str, Any]:
         """The final metrics."""

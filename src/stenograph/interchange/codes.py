@@ -108,8 +108,37 @@ CODES: dict[str, Code] = {
     "silent-record": Code(
         Kind.DROPPED, "A record that repeats what others tell is not written.", "stream_event"
     ),
+    "unknown-record": Code(
+        Kind.UNREAD, "A record that was not understood is an `unknown` event.", '{"type": "news"}'
+    ),
     "not-an-event": Code(Kind.DROPPED, "The vocabulary of events has no word for it.", "prompted"),
     "not-shown": Code(Kind.DROPPED, "The page for readers leaves it out.", "spent"),
+    "byte-order-mark": Code(Kind.CHANGED, "A stream began with a byte order mark.", "EF BB BF"),
+    "utf-16": Code(Kind.CHANGED, "A stream was UTF-16 and is read as UTF-8.", '{"type": "system"}'),
+    "terminal-escapes": Code(
+        Kind.CHANGED,
+        "Terminal escapes around a line's record were taken off.",
+        '\\x1b[?25h{"type": "result"}',
+    ),
+    "log-prefix": Code(
+        Kind.CHANGED,
+        "Lines stood behind a log's prefix, which was taken off.",
+        '12:00:01 INFO {"type": "say"}',
+    ),
+    "array": Code(Kind.CHANGED, "Records stood in an array and were taken out.", '[{"type": "system"},'),
+    "text-line": Code(Kind.UNREAD, "A line between records is no JSON; its text is kept.", "npm notice"),
+    "glued-records": Code(
+        Kind.DAMAGED, "Several records stood on one line; each was read.", '{"type": "user"}{"type": "user"}'
+    ),
+    "split-record": Code(
+        Kind.DAMAGED, "A record was torn in two by another one's lines, and was put together.", '{"type": "us'
+    ),
+    "torn-record": Code(Kind.DAMAGED, "A record breaks off; its text is kept.", '{"type": "us'),
+    "cut-array": Code(Kind.DAMAGED, "An array of records breaks off; what is left is kept as text.", '{"ty'),
+    "invalid-utf-8": Code(Kind.DAMAGED, "A line is no valid UTF-8; what is none became U+FFFD.", "caf\\xe9"),
+    "control-characters": Code(
+        Kind.DAMAGED, "Control characters stood in a string as they are; the record was read.", "a\\x07b"
+    ),
     "odd-element": Code(Kind.UNREAD, "An element of a file is no record; its text is kept.", "not an object"),
     "damaged-file": Code(
         Kind.DAMAGED,
@@ -121,7 +150,7 @@ CODES: dict[str, Code] = {
         Kind.DAMAGED, "What was written does not read back as what was read; this is our fault.", "entry 17"
     ),
 }
-"""All codes of conversions, mildest first. Readers of damaged streams add the repairs they made."""
+"""All codes of conversions: of writers, then of what readers had to repair or could not read."""
 
 
 class Notes:
@@ -132,9 +161,15 @@ class Notes:
         self.source = source
         self.strict = strict
 
+    def take(self, other: Report) -> None:
+        """Take over what another part of the conversion has noted."""
+        self.report.merge(other, source=self.source)
+
     def add(self, code: str, entry: Entry | None = None, example: str = "") -> None:
         """Note something at an entry's record; raises NotExact when it is a loss and none is allowed."""
         kind = CODES[code].kind
+        if not self.strict and self.report.again(kind, code):
+            return
         place = entry.place if entry else None
         name = place.file if place and place.file else self.source
         where = Place(name, place.offset if place else None, place.line or None if place else None)

@@ -33,6 +33,7 @@ class EventsWriter:
     def close(self) -> None:
         """Write the last events and put the file into place."""
         self._write(self._projection.close())
+        self._notes.take(self._projection.report)
         self._file.commit()
         self._place.keep(self._file)
 

@@ -40,21 +40,27 @@ _FIELDS = {
     ]
     for kind in KINDS.values()
 }
+_TOLD = {
+    kind: (tag, [field for field in _FIELDS[kind] if tag not in ("called", "returned") or field[0] != "raw"])
+    for tag, kind in KINDS.items()
+}
+"""By type: an entry's kind, and its members but for `raw` of a call, which says where it stands."""
+
+_PLAIN = frozenset((str, int, float, bool, dict, list))
 _STRUCTS = {"tokens": Tokens, "reply": Reply}
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
     """What an entry says, as JSON values."""
-    kind = type(entry)
-    found: dict[str, Any] = {"entry": kind.__struct_config__.tag}
     if isinstance(entry, Noticed):
-        return found | _noticed(entry)
-    is_call = kind is ToolCalled or kind is ToolReturned
-    for name, default in _FIELDS[kind]:
+        return _noticed(entry)
+    tag, fields = _TOLD[type(entry)]
+    found: dict[str, Any] = {"entry": tag}
+    for name, default in fields:
         value = getattr(entry, name)
-        if value is None or value is default or (name == "raw" and is_call):
+        if value is None or value is default:
             continue
-        told = plain(value)
+        told = value if type(value) in _PLAIN else plain(value)
         if told is not None:
             found[name] = told
     return found
@@ -121,11 +127,11 @@ def restored(kept: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _noticed(entry: Noticed) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": entry.kind}
+    found: dict[str, Any] = {"entry": "noticed", "kind": entry.kind}
     raw = None if entry.raw is NO_PART else entry.raw.value()
     if raw is not None:
         found["raw"] = raw
-    if entry.record is not None and (raw is None or entry.record != raw):
+    if entry.record is not None and entry.record is not raw and (raw is None or entry.record != raw):
         found["record"] = plain(entry.record)
     if entry.tree is not None:
         found["tree"] = entry.tree
@@ -134,7 +140,7 @@ def _noticed(entry: Noticed) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A field's value as plain JSON, None for what says nothing."""
-    if isinstance(value, str | int | float | dict | list):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, Part):
         return value.value()

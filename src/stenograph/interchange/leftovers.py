@@ -33,8 +33,9 @@ def record_of(group: Sequence[Entry]) -> Any:
     """The record that a group was made of, decoded; None when there is none or it is kept as it is."""
     if group[0].source is NO_PART or any(_is_whole(entry) for entry in group):
         return None
+    source = group[0].source
     try:
-        return jsonio.loads(group[0].source.data)
+        return jsonio.loads(source.data) if source.held is None else source.held
     except ValueError:
         return None
 
@@ -71,7 +72,7 @@ def blocks(group: Sequence[Entry], record: Any) -> Iterator[tuple[list[Entry], s
 def beside(record: Any, group: Sequence[Entry], told: Sequence[dict[str, Any]]) -> Any:
     """What remains of a record when all that its entries say is taken out; None when nothing does.
 
-    `told` is what is kept of each entry, as JSON objects. The record is used up.
+    `told` is what is kept of each entry, as JSON objects.
     """
     for entry, known in zip(group, told):
         held = list(known.values())
@@ -108,13 +109,15 @@ def _without(record: Any, path: Sequence[str | int], held: list[Any]) -> Any:
         return record
     rest = _without(inner, path[1:], held)
     if isinstance(record, list):
-        record[int(path[0])] = None if rest is _ABSENT else rest
-        return _ABSENT if all(each is None for each in record) else record
+        parts = record.copy()
+        parts[int(path[0])] = None if rest is _ABSENT else rest
+        return parts if any(each is not None for each in parts) else _ABSENT
+    members: dict[str | int, Any] = record.copy()
     if rest is _ABSENT:
-        del record[path[0]]
+        del members[path[0]]
     else:
-        record[path[0]] = rest
-    return record
+        members[path[0]] = rest
+    return members
 
 
 def _reduced(value: Any, held: list[Any]) -> Any:
@@ -132,4 +135,4 @@ def _is_held(name: str, member: Any, held: list[Any]) -> bool:
         return member in held  # a string is equal to no value of another type
     if kind is bool:
         return any(member is each for each in held)
-    return any(type(each) is kind and is_same(member, each) for each in held)
+    return any(each is member or (type(each) is kind and is_same(member, each)) for each in held)

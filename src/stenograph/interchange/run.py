@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -98,6 +98,14 @@ class Callers:
             if not is_answered:
                 return call, above, False
         return thread, None, False
+
+
+def by_thread(group: Sequence[Entry]) -> Iterable[tuple[str | None, Sequence[Entry]]]:
+    """The entries of one record, those of each thread by themselves."""
+    threads = dict.fromkeys(map(main_thread, group))
+    if len(threads) == 1:
+        return ((next(iter(threads)), group),)
+    return [(thread, [each for each in group if main_thread(each) == thread]) for thread in threads]
 
 
 def main_thread(entry: Entry) -> str | None:

@@ -49,7 +49,6 @@ MORE_TOOLS = {
 }
 """The tools that the extended profile maps further."""
 
-_PLAIN = frozenset(("read", "write", "search", "list"))
 _SILENT = ("system/status", "system/thinking_tokens")
 _SILENT_EXTENDED = (
     "system/task_progress",
@@ -183,10 +182,13 @@ class ClaudeProjection(Projection):
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with the one open call of its id; several such calls are ambiguous."""
-        if len(self.waiting(entry.id)) > 1:
-            return self._ambiguous(entry, entry.id or "", len(self.waiting(entry.id)))
-        call = self.take(entry.id)
-        events = self.detailed(self.answered(call, entry), call, entry) if call else self._unpaired(entry)
+        waiting = self.waiting(entry.id)
+        if len(waiting) > 1:
+            return self._ambiguous(entry, entry.id or "", len(waiting))
+        call = self.take(entry.id) if waiting else None
+        events = self.answered(call, entry) if call else self._unpaired(entry)
+        if call and self.detail:
+            events = self.detailed(events, call, entry)
         if self._moving and entry.id in self._moving:
             self._enter(entry, self._moving.pop(entry.id))
         return events
@@ -225,10 +227,9 @@ class ClaudeProjection(Projection):
         if call.tool is None or call.events is None:
             return self.unmapped(call, entry)
         events = self.done(call.events, entry)
-        does = call.tool.does
-        if does in _PLAIN:
-            return events
-        match does:
+        match call.tool.does:
+            case "read" | "write":
+                pass
             case "command" if call.entry.thread is None:
                 command = call.events[0]
                 self._follow(command.command if isinstance(command, event.Command) else "", entry)

@@ -94,7 +94,11 @@ class ClaudeStream(Reader):
         """What the model thought, said and called; thoughts first, each kind joined within the record."""
         block = blocks.only(record, "tool_use")
         if block is not None and not self.is_full:
-            return (self._deed(block, Part(self.unit.data, blocks.ONLY), blocks.thread(record)),)
+            thread = record.get("parent_tool_use_id")
+            thread = None if thread is None else word(thread)
+            call = _called(block, Part(self.unit.data, blocks.ONLY), thread)
+            if call is not None:
+                return (call,)
         message = record.get("message")
         found = blocks.content(message)
         if found is None or not isinstance(message, dict):
@@ -145,12 +149,9 @@ class ClaudeStream(Reader):
     def _deed(self, block: Any, part: Part, thread: str | None) -> Entry:
         """A block that is neither text nor thinking: a call, a server's result, or no known one."""
         kind = blocks.kind(block)
-        if kind in _CALLS:
-            call, name = block.get("id"), block.get("name")
-            if call and isinstance(call, str):
-                # A server's tool is outside every table, whatever its name: without input it is malformed.
-                given = block.get("input") if kind == "tool_use" else None
-                return ToolCalled(call, name if isinstance(name, str) else "", given, part, thread=thread)
+        called = _called(block, part, thread) if kind in _CALLS else None
+        if called is not None:
+            return called
         if kind and kind.endswith("_tool_result") and (call := word(block.get("tool_use_id"))):
             return ToolReturned(id=call, ok=None, raw=part, thread=thread)
         return self._odd(thread, part)
@@ -158,7 +159,8 @@ class ClaudeStream(Reader):
     @on("user")
     def user(self, record: dict[str, Any]) -> Iterable[Entry]:
         """Results of calls; texts are prompts, or context that the program put in."""
-        shared, thread = record.get("tool_use_result"), blocks.thread(record)
+        shared, thread = record.get("tool_use_result"), record.get("parent_tool_use_id")
+        thread = None if thread is None else word(thread)
         refused = _refused(record.get("tool_result_meta"))
         block = blocks.only(record, "tool_result")
         if block is not None and not self.is_full:
@@ -281,6 +283,16 @@ def _reply(record: dict[str, Any], message: dict[str, Any]) -> Reply:
         tokens=tokens,
         cache_writes=took.cache_write if took else None,
     )
+
+
+def _called(block: dict[str, Any], part: Part, thread: str | None) -> ToolCalled | None:
+    """The call that a block is; None when it has no id."""
+    call, name, given = block.get("id"), block.get("name"), block.get("input")
+    if not call or not isinstance(call, str):
+        return None
+    if block["type"] != "tool_use":  # a server's tool is outside every table, whatever its name
+        given = None
+    return ToolCalled(call, name if isinstance(name, str) else "", given, part, thread=thread)
 
 
 def _results(found: list[Any]) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from stenograph import jsonio
 from stenograph.agents.cline.entries import is_ok, items, verdict
-from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
+from stenograph.agents.cline.scalars import to_float, to_int, to_rfc3339
 from stenograph.agents.cline.sessions import (
     Manifest,
     SDKMessage,
@@ -88,7 +88,7 @@ class _Replay:
         """The messages of one file, and inside them those of the agents that they set to work."""
         for at, (message, (start, end)) in enumerate(zip(source.messages, source.spans)):
             place = Where(
-                at=to_stamp(message.ts),
+                at=to_rfc3339(message.ts),
                 line=at + 1,
                 offset=start,
                 length=end - start,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from stenograph.agents.cline.scalars import to_stamp
+from stenograph.agents.cline.scalars import to_rfc3339
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
 from stenograph.agents.cline.usage import totals_of
@@ -29,18 +29,20 @@ def requests(task: Task) -> list[Request]:
     answers = [at for at, message in enumerate(task.api.elements) if message.role == "assistant"]
     if not shown:
         return [
-            Request(number=number, last=at - 1, element=at, at=to_stamp(task.api.elements[at].ts))
+            Request(number=number, last=at - 1, element=at, at=to_rfc3339(task.api.elements[at].ts))
             for number, at in enumerate(answers)
         ]
-    asked = [(m.time, at) for at, m in enumerate(task.api.elements) if m.role == "user"]
-    timed = [(time, at) for time, at in asked if time]
+    timed: list[tuple[datetime, int]] | None = None
     found: list[Request] = []
     for number, at in enumerate(shown):
         message = task.ui.elements[at]
-        told, next_one = message.history_index, bisect_left(timed, (message.time or _NEVER, 0))
+        told = message.history_index
         if told is not None:
-            last = told + 1
-        elif next_one < len(timed):
+            found.append(_request(message, number, at, told + 1))
+            continue
+        timed = _asked(task) if timed is None else timed
+        next_one = bisect_left(timed, (message.time or _NEVER, 0))
+        if next_one < len(timed):
             last = timed[next_one][1]
         else:
             last = answers[number] - 1 if number < len(answers) else len(task.api.elements) - 1
@@ -78,8 +80,14 @@ def decoded(message: Message) -> Any:
     return message.get("content")
 
 
+def _asked(task: Task) -> list[tuple[datetime, int]]:
+    """The user's messages that tell their time."""
+    asked = [(m.time, at) for at, m in enumerate(task.api.elements) if m.role == "user"]
+    return [(time, at) for time, at in asked if time]
+
+
 def _request(message: UIMessage, number: int, at: int, last: int) -> Request:
-    info, time = message.req_info, to_stamp(message.ts)
+    info, time = message.req_info, to_rfc3339(message.ts)
     if info is None:
         return Request(number=number, last=last, element=at, at=time)
     return Request(number=number, last=last, element=at, at=time, totals=totals_of(info))

@@ -9,7 +9,7 @@ from stenograph.agents.cline.drift import note_new
 from stenograph.agents.cline.projection import TOOLS
 from stenograph.agents.cline.replay import metrics_of, replay, totals_of
 from stenograph.agents.cline.requests import to_time
-from stenograph.agents.cline.scalars import to_float, to_stamp
+from stenograph.agents.cline.scalars import to_float, to_rfc3339
 from stenograph.agents.cline.sessions import Manifest, SDKMessage, StoredSession, Transcript, read_session
 from stenograph.agents.cline.usage import add
 from stenograph.document import Object
@@ -144,7 +144,7 @@ def _requests(session: StoredSession) -> list[Request]:
             number=number,
             last=at - 1,
             element=at,
-            at=to_stamp(messages[at].ts),
+            at=to_rfc3339(messages[at].ts),
             totals=totals_of(metrics) if (metrics := messages[at].metrics) else Totals(),
         )
         for number, at in enumerate(answers)

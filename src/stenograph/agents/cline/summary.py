@@ -21,7 +21,7 @@ from stenograph.agents.cline.scalars import to_float, to_millis
 from stenograph.agents.cline.taskdir import Task, read_task
 from stenograph.agents.cline.timeline import model, workspace
 from stenograph.agents.cline.turns import words
-from stenograph.agents.cline.types import UIMessage
+from stenograph.agents.cline.types import USAGE, UIMessage
 from stenograph.agents.cline.usage import add, totals_of
 from stenograph.model import Summary, Totals
 
@@ -35,17 +35,20 @@ def of_task(folder: str) -> Summary:
     names = list_dir(folder).files
     has_ui = FILE_UI in names or FILE_LEGACY in names
     task = read_task(folder, without=(FILE_API,) if has_ui else ())
-    found = of_loaded(task)
+    found = _of_read(task)
     if found.requests or not (has_ui and FILE_API in names):
         task.require()
         return found
-    return of_loaded(read_task(folder).require())
+    return _of_read(read_task(folder).require())
 
 
-def of_loaded(task: Task) -> Summary:
-    """The summary of a task that was read."""
+def _of_read(task: Task) -> Summary:
+    return of_loaded(task, [message for message in task.ui.elements if _may_count(message.raw)])
+
+
+def of_loaded(task: Task, counting: Sequence[UIMessage]) -> Summary:
+    """The summary of a task that was read; `counting` are the UI messages that may count."""
     shown = task.ui.elements
-    counting = [message for message in shown if _may_count(message.raw)]
     asked = [message for message in counting if message.kind == "api_req_started"]
     errors = [task.api.error, task.ui.error, task.context.error, task.metadata_error, task.history_error]
     return Summary(
@@ -83,7 +86,7 @@ def _times(task: Task, *, reverse: bool = False) -> Iterator[datetime]:
 
 def _totals(counting: Sequence[UIMessage]) -> Totals:
     """All that was paid: requests, also those a restored checkpoint removed, subagents, Roo's condensing."""
-    parts = [totals_of(info) for message in counting if (info := message.usage)]
+    parts = [totals_of(info) for message in counting if message.kind in USAGE and (info := message.usage)]
     for message in counting:
         condense = message.context_condense
         if isinstance(condense, dict):

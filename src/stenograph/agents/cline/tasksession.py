@@ -27,9 +27,10 @@ def load(path: str, sent: Callable[[Task, Request], list[Sent]]) -> Session:
     task = read_task(path).require()
     report = Report()
     note_faults(task, report)
+    entries = list(timeline(task))  # first, for it decodes what the others look at
     return Session(
-        summary=summary.of_loaded(task),
-        entries=list(timeline(task)),
+        summary=summary.of_loaded(task, task.ui.elements),
+        entries=entries,
         requests=requests(task),
         report=report,
         source=task,

@@ -36,6 +36,7 @@ class TaskStore(Store):
     format = "cline-task"
     agent = "cline"
     place = "…/saoudrizwan.claude-dev/tasks/ID"
+    infers_cached = True
 
     def find(self, root: str, *, skipped: Skipped | None = None) -> Iterator[str]:
         """The main file of each task in a storage directory, its `tasks`, or one task directory."""

@@ -6,16 +6,16 @@ when it was shown, say when, at what cost, and what went wrong. What both hold i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from stenograph import jsonio
-from stenograph.agents.cline.scalars import to_float, to_int, to_stamp
+from stenograph.agents.cline.scalars import to_float, to_int, to_rfc3339
 from stenograph.agents.cline.taskdir import Task
 from stenograph.agents.cline.turns import Turns
-from stenograph.agents.cline.types import ContextUpdate, Message, UIMessage
+from stenograph.agents.cline.types import USAGE, ContextUpdate, Message, UIMessage
 from stenograph.agents.cline.usage import tokens_of, totals_of
 from stenograph.document import Array
 from stenograph.event import Tokens
@@ -68,28 +68,35 @@ class _Merge:
         self.next_edit = 0
         self.truncated: dict[str, list[int]] = {}
         for at, message in enumerate(task.api.elements):
-            if message.truncation_parent:
-                self.truncated.setdefault(message.truncation_parent, []).append(at)
+            message.decode()
+            if parent := message.truncation_parent:
+                self.truncated.setdefault(parent, []).append(at)
         self.left_out: tuple[int, int] | None = None
         self.edits = sorted(enumerate(task.context.elements), key=lambda each: _order(each[1]))
 
     def entries(self) -> Iterator[Entry]:
         """Everything, in order."""
+        count = len(self.task.api.elements)
         for at, message in enumerate(self.task.ui.elements):
-            yield from self._history(self._reach(message))
-            yield from self._edits(message)
+            source = Part(message.raw, held=message.decode())
+            index = message.history_index
+            reach = self._reach(message, index)
+            if reach > self.next_message:
+                yield from self._history(reach)
+            if self.next_edit < len(self.edits):
+                yield from self._edits(message)
             place = place_of(self.task.ui, at, message)
-            yield from self._range(message, place)
-            source = Part(message.raw)
-            for entry in _shown(message, is_kept=self._is_kept(message), is_first=at == 0):
+            if told := message.deleted_range:
+                yield from self._range(told, source, place)
+            is_kept = count > 0 if index is None else index + 1 < count  # the history holds it, too
+            for entry in _shown(message, source, is_kept=is_kept, is_first=at == 0):
                 entry.place, entry.source = place, source
                 yield entry
-        yield from self._history(len(self.task.api.elements))
+        yield from self._history(count)
         yield from self._edits(None)
 
-    def _reach(self, shown: UIMessage) -> int:
-        """How many messages of the history stand before a UI message."""
-        told = shown.history_index
+    def _reach(self, shown: UIMessage, told: int | None) -> int:
+        """How many messages of the history stand before a UI message, by the index that it tells."""
         if told is not None:
             return told + (2 if shown.kind == "api_req_started" else 1)
         time, reach = shown.time, self.next_message
@@ -97,11 +104,6 @@ class _Merge:
         while time and reach < len(messages) and (at := messages[reach].time) and at <= time:
             reach += 1
         return reach
-
-    def _is_kept(self, shown: UIMessage) -> bool:
-        """Whether the history holds what a UI message shows, as far as its index tells."""
-        told, count = shown.history_index, len(self.task.api.elements)
-        return count > 0 if told is None else told + 1 < count
 
     def _history(self, reach: int) -> Iterator[Entry]:
         messages = self.task.api.elements
@@ -127,19 +129,18 @@ class _Merge:
             self.next_edit += 1
             yield _edit(update, place_of(self.task.context, at, update))
 
-    def _range(self, message: UIMessage, place: Where) -> Iterator[Entry]:
-        told = message.deleted_range
-        if told and told != self.left_out:
+    def _range(self, told: tuple[int, int], source: Part, place: Where) -> Iterator[Entry]:
+        if told != self.left_out:
             self.left_out = told
             record = {"file": self.task.api.name, "start": told[0], "end": told[1]}
-            yield Noticed(kind="left_out", record=record, place=place, source=Part(message.raw))
+            yield Noticed(kind="left_out", record=record, place=place, source=source)
 
 
 def place_of(array: Array[Any], at: int, element: Message | UIMessage | ContextUpdate) -> Where:
     """Where an element stands: its file, its number from 1, its bytes."""
     start, end = array.spans[at]
     return Where(
-        at=to_stamp(element.ts),
+        at=to_rfc3339(element.ts),
         line=at + 1,
         offset=start,
         length=end - start,
@@ -193,32 +194,29 @@ def model(task: Task) -> str:
     return found or (task.history.model_id if task.history else "")
 
 
-def _shown(message: UIMessage, *, is_kept: bool, is_first: bool) -> Iterator[Entry]:
+def _shown(message: UIMessage, source: Part, *, is_kept: bool, is_first: bool) -> Iterable[Entry]:
     if message.error:
-        yield Unread(raw=msgspec.Raw(message.raw))
-        return
-    kind, text = message.kind, message.text
-    if message.usage:
-        yield from _request(message)
-    elif kind in _FAULTS:
-        yield Failed(message=_inner(text) or kind)
-    elif kind in _WARNINGS:
-        yield Warned(message=_inner(text) or kind, code=kind)
-    elif not is_kept and (entry := _alone(message, is_first=is_first)):
-        yield entry
-    else:
-        raw = message.raw
-        record = jsonio.loads(raw)
-        tree = record.get(_TREES[kind]) if kind in _TREES else None
-        yield Noticed(
-            kind=f"{message.type}/{kind}",
-            record=record,
-            raw=Part(raw),
-            tree=tree if isinstance(tree, str) and tree else None,
-        )
-        condense = message.context_condense
-        if isinstance(condense, dict) and (cost := to_float(condense.get("cost"))) is not None:
-            yield Spent(tokens=Tokens(), cost=cost, kind=kind)
+        return (Unread(raw=msgspec.Raw(source.data)),)
+    kind = message.kind
+    if kind in USAGE and message.usage:
+        return _request(message)
+    if kind in _FAULTS:
+        return (Failed(message=_inner(message.text) or kind),)
+    if kind in _WARNINGS:
+        return (Warned(message=_inner(message.text) or kind, code=kind),)
+    if not is_kept and (entry := _alone(message, is_first=is_first)):
+        return (entry,)
+    tree = message.get(_TREES[kind]) if kind in _TREES else None
+    seen = Noticed(
+        kind=f"{message.type}/{kind}",
+        record=source.held,
+        raw=source,
+        tree=tree if isinstance(tree, str) and tree else None,
+    )
+    condense = message.context_condense
+    if isinstance(condense, dict) and (cost := to_float(condense.get("cost"))) is not None:
+        return (seen, Spent(tokens=Tokens(), cost=cost, kind=kind))
+    return (seen,)
 
 
 def _request(message: UIMessage) -> Iterator[Entry]:
@@ -229,7 +227,7 @@ def _request(message: UIMessage) -> Iterator[Entry]:
         took = totals_of(info)
         kind = None if message.kind in ("api_req_started", "api_req_finished") else message.kind
         yield Spent(
-            tokens=tokens_of(info, took),
+            tokens=tokens_of(took, info.api_protocol),
             cost=took.cost,
             cache_writes=took.cache_writes or None,
             kind=kind,

@@ -8,13 +8,14 @@ that tool. XML calls have no id; the entries get one made of the message's index
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from stenograph.agents.cline.types import Block, Message
+from stenograph.agents.cline.types import Message
 from stenograph.agents.cline.xml import XMLToolCall, split
+from stenograph.fields import word
 from stenograph.model import (
     NO_PART,
     Entry,
@@ -45,101 +46,110 @@ class Turns:
     def __init__(self) -> None:
         self._open: list[tuple[str, str]] = []  # (tool, id), emptied by each new answer of the model
         self._raw = b""  # the bytes of the message being read
+        self._held: dict[str, Any] = {}  # and what they say
 
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         """The entries of the message at an index, without their places."""
         self._raw = message.raw
-        whole = Part(self._raw)
+        self._held = message.decode()
+        whole = self._part()
         for entry in self._meaning(message, at):
             if entry.source is NO_PART:
                 entry.source = getattr(entry, "raw", whole) if isinstance(entry, _PLACED) else whole
             yield entry
 
-    def _meaning(self, message: Message, at: int) -> Iterator[Entry]:
+    def _part(self, *path: str | int) -> Part:
+        return Part(self._raw, path, self._held)
+
+    def _meaning(self, message: Message, at: int) -> Iterable[Entry]:
+        role = message.role
         if message.error:
-            yield Unread(raw=msgspec.Raw(self._raw))
-        elif message.is_summary or message.is_truncation_marker:
+            return (Unread(raw=msgspec.Raw(self._raw)),)
+        if message.is_summary or message.is_truncation_marker:
             kind = "summary" if message.is_summary else "truncation"
-            yield Noticed(kind=kind, record=message.get("content"), raw=Part(self._raw))
-        elif message.is_standalone_reasoning:
-            yield Thought(text=_summary(message.summary), signature=message.encrypted_content or None)
-        elif message.role == "assistant":
-            yield from self._answer(message, at)
-        elif message.role == "user":
-            yield from self._words(message)
-        else:
-            yield Unread(raw=msgspec.Raw(self._raw))
+            return (Noticed(kind=kind, record=message.get("content"), raw=self._part()),)
+        if message.is_standalone_reasoning:
+            signature = message.encrypted_content or None
+            return (Thought(text=_summary(message.summary), signature=signature),)
+        if role == "assistant":
+            return self._answer(message, at)
+        if role == "user":
+            return self._words(message.get("content"))
+        return (Unread(raw=msgspec.Raw(self._raw)),)
 
     def _answer(self, message: Message, at: int) -> Iterator[Entry]:
         self._open = []
-        is_native = bool(message.tool_uses)
-        reply = _reply(message)
-        if message.content.is_text:
-            for entry in self._prose(message.content.text, at, is_native=is_native):
-                yield _placed(entry, Part(self._raw, ("content",)), reply)
-        for number, block in enumerate(message.content.blocks):
-            part = Part(self._raw, ("content", number))
-            for entry in self._block(block, message, (at, number), is_native=is_native):
+        content, reply = message.get("content"), _reply(message)
+        if isinstance(content, str):
+            for entry in self._prose(content, at):
+                yield _placed(entry, self._part("content"), reply)
+        blocks = content if isinstance(content, list) else []
+        is_native = any(_kind(block) == "tool_use" for block in blocks)
+        for number, block in enumerate(blocks):
+            part = self._part("content", number)
+            for entry in self._block(block, part, at, is_native=is_native):
                 yield _placed(entry, part, reply)
 
-    def _block(
-        self, block: Block, message: Message, at: tuple[int, int], *, is_native: bool
-    ) -> Iterator[Entry]:
-        part = Part(self._raw, ("content", at[1]))
-        match block.type:
-            case "text":
-                yield from self._prose(block.text, at[0], is_native=is_native)
-            case "thinking" | "reasoning":
-                told = block.thinking or block.text or _summary(block.get("summary"))
-                yield Thought(text=told, signature=block.signature or block.encrypted_content or None)
-            case "redacted_thinking":
-                yield Thought(text="", redacted=block.data or None)
-            case "tool_use":
-                self._open.append((block.name, block.id))
-                yield ToolCalled(id=block.id or None, tool=block.name, input=block.input, raw=part)
-            case _ if block.error:
-                yield Unread(raw=msgspec.Raw(block.raw))
-            case kind:
-                yield Noticed(kind=f"block/{kind}", raw=part)
+    def _block(self, block: Any, part: Part, at: int, *, is_native: bool) -> Iterable[Entry]:
+        kind = _kind(block)
+        if kind == "text":
+            if not is_native:
+                return self._prose(_text(block), at)
+            said = _text(block).strip()
+            return (Said(text=said),) if said else ()
+        if kind == "tool_use":
+            call, tool = word(block.get("id")), word(block.get("name")) or ""
+            self._open.append((tool, call or ""))
+            return (ToolCalled(id=call, tool=tool, input=block.get("input"), raw=part),)
+        if kind in ("thinking", "reasoning"):
+            told = word(block.get("thinking")) or _text(block) or _summary(block.get("summary"))
+            signature = word(block.get("signature")) or word(block.get("encrypted_content"))
+            return (Thought(text=told, signature=signature),)
+        if kind == "redacted_thinking":
+            return (Thought(text="", redacted=word(block.get("data"))),)
+        if kind is None:
+            return (Unread(raw=part.raw()),)
+        return (Noticed(kind=f"block/{kind}", raw=part),)
 
-    def _prose(self, text: str, at: int, *, is_native: bool) -> Iterator[Entry]:
-        parts: Sequence[str | XMLToolCall] = [text] if is_native else split(text)
-        for part in parts:
+    def _prose(self, text: str, at: int) -> Iterator[Entry]:
+        """A text that may hold calls written as XML."""
+        for part in split(text):
             if isinstance(part, XMLToolCall):
                 call = f"{at}.{len(self._open)}"
                 self._open.append((part.name, call))
-                yield ToolCalled(id=call, tool=part.name, input=part.params, raw=Part(self._raw))
+                yield ToolCalled(id=call, tool=part.name, input=part.params, raw=self._part())
             elif part.strip():
                 yield Said(text=part.strip())
 
-    def _words(self, message: Message) -> Iterator[Entry]:
+    def _words(self, content: Any) -> Iterator[Entry]:
         """A user message: results, the user's words, and what the harness puts in."""
-        if message.content.is_text:
-            yield _placed(_prompt(message.content.text), Part(self._raw, ("content",)), None)
-        blocks = message.content.blocks
+        if isinstance(content, str):
+            yield _placed(_prompt(content), self._part("content"), None)
+        blocks = content if isinstance(content, list) else []
         taken = 0
         for number, block in enumerate(blocks):
             if number < taken:
                 continue
-            part = Part(self._raw, ("content", number))
-            if block.type == "tool_result":
+            part, kind = self._part("content", number), _kind(block)
+            if kind == "tool_result":
                 yield self._result(block, part)
-            elif block.type == "text" and (found := _RESULT.match(block.text)):
-                output, taken = _output(block.text[found.end() :], blocks, number + 1)
+            elif kind == "text" and (found := _RESULT.match(text := _text(block))):
+                output, taken = _output(text[found.end() :], blocks, number + 1)
                 yield self._told(found.group(1), output, part)
-            elif block.type == "text":
-                yield _placed(_prompt(block.text), part, None)
-            elif block.error:
-                yield Unread(raw=msgspec.Raw(block.raw))
+            elif kind == "text":
+                yield _placed(_prompt(text), part, None)
+            elif kind is None:
+                yield Unread(raw=part.raw())
             else:
-                yield Noticed(kind=f"block/{block.type}", raw=part)
+                yield Noticed(kind=f"block/{kind}", raw=part)
 
-    def _result(self, block: Block, part: Part) -> Entry:
-        tool = self._take(lambda each: each[1] == block.tool_use_id)
+    def _result(self, block: dict[str, Any], part: Part) -> Entry:
+        call = word(block.get("tool_use_id"))
+        tool = self._take(lambda each: each[1] == (call or ""))
         return ToolReturned(
-            id=block.tool_use_id or None,
+            id=call,
             tool=tool[0] if tool else None,
-            ok=False if block.is_error else None,
+            ok=False if block.get("is_error") is True else None,
             output=block.get("content"),
             raw=part,
         )
@@ -174,19 +184,33 @@ def _reply(message: Message) -> Reply | None:
     return Reply(id=message.id or None, model=model or None, provider=provider or None)
 
 
-def _output(begin: str, blocks: list[Block], following: int) -> tuple[str, int]:
+def _output(begin: str, blocks: list[Any], following: int) -> tuple[str, int]:
     """A result's text, and the first block behind it: Roo puts the text into the blocks that follow."""
     if begin.strip():
         return begin, following
     end = following
     while end < len(blocks) and _is_output(blocks[end]):
         end += 1
-    return "\n".join(block.text for block in blocks[following:end]), end
+    return "\n".join(_text(block) for block in blocks[following:end]), end
 
 
-def _is_output(block: Block) -> bool:
-    is_own = _RESULT.match(block.text) or _PUT_IN.match(block.text) or _WORDS.match(block.text)
-    return block.type == "text" and not is_own
+def _is_output(block: Any) -> bool:
+    if _kind(block) != "text":
+        return False
+    text = _text(block)
+    return not (_RESULT.match(text) or _PUT_IN.match(text) or _WORDS.match(text))
+
+
+def _kind(block: Any) -> str | None:
+    """A block's type, empty where it has none; None for what is no block."""
+    if not isinstance(block, dict):
+        return None
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _text(block: dict[str, Any]) -> str:
+    return word(block.get("text")) or ""
 
 
 def words(text: str) -> str:

@@ -207,7 +207,8 @@ class ReqInfo(Object):
 
 
 _REQ_INFO = ("api_req_started", "deleted_api_reqs")
-_USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
+USAGE = (*_REQ_INFO, "api_req_finished", "subagent_usage")
+"""The kinds of UI messages whose text may tell what was paid."""
 
 
 class UIMessage(Object):
@@ -257,7 +258,7 @@ class UIMessage(Object):
     @property
     def usage(self) -> ReqInfo | None:
         """Usage that counts: `req_info`, Claude Dev's `api_req_finished`, late classic's `subagent_usage`."""
-        return self._info() if self.kind in _USAGE else None
+        return self._info() if self.kind in USAGE else None
 
     def _info(self) -> ReqInfo | None:
         known = self.seen("text")

@@ -37,14 +37,14 @@ def add(parts: Iterable[Totals]) -> Totals:
     )
 
 
-def tokens_of(info: ReqInfo, spent: Totals) -> Tokens:
-    """The classes of tokens of one request, whose counts are given.
+def tokens_of(spent: Totals, protocol: str) -> Tokens:
+    """The classes of tokens of one request, from its counts and the protocol that its record names.
 
     By the OpenAI protocol, which Roo names, `tokensIn` holds what came from the cache; by Anthropic's, and
     where no protocol is named, it holds neither cache reads nor writes.
     """
     whole = spent.tokens_in + spent.cache_writes
-    if info.api_protocol == "openai":
+    if protocol == "openai":
         whole = max(0, spent.tokens_in - spent.cache_reads)
     return Tokens(uncached_input=whole, cached_input=spent.cache_reads, output=spent.tokens_out)
 

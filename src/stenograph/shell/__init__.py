@@ -12,11 +12,23 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stenograph.shell_line import KNOWN, Line
-from stenograph.shell_moves import leading_cd, moves, moves_directory
-from stenograph.shell_words import WORD, Unclear
+from stenograph.shell.folder import leading_cd, moves, moves_directory
+from stenograph.shell.line import KNOWN, Line
+from stenograph.shell.programs import Found
+from stenograph.shell.words import WORD, Unclear
 
-__all__ = ["Kind", "Operation", "classify", "leading_cd", "moves", "moves_directory", "succeeded"]
+__all__ = [
+    "Found",
+    "Kind",
+    "Operation",
+    "classify",
+    "leading_cd",
+    "moves",
+    "moves_directory",
+    "succeeded",
+    "understood",
+    "verdict",
+]
 
 Kind: TypeAlias = Literal["read", "search", "list", "command"]
 
@@ -53,10 +65,10 @@ def classify(
     `workspace` only decides whether a list or search without a path names the base. `ok` is what the harness
     said of the call, `text` what it printed, in which an exit code may stand.
     """
-    line = _line(command, base, workspace)
+    line = understood(command, base, workspace)
     if line is None:
         return [Operation(kind="command", command=command, ok=ok, exit_code=exit_code)]
-    ok = _verdict(line.last, ok, exit_code, text)
+    ok = verdict(line.last, ok, exit_code, text)
     return [
         Operation(kind=f.kind, path=f.path, start=f.start, end=f.end, query=f.query, ok=ok)
         for f in line.found
@@ -71,7 +83,7 @@ def succeeded(command: str, *, ok: bool | None, exit_code: int | None = None, te
     """
     if ok or not _ended_with_one(exit_code, text):
         return ok
-    line = _line(command, None, None)
+    line = understood(command, None, None)
     return True if line and line.last in _GREPS else ok
 
 
@@ -85,7 +97,8 @@ _GREPS = frozenset({"rg", "grep", "egrep", "fgrep", "git grep"})
 _EXIT = re.compile(r"^(?:Error: )?\[?(?:command |process )?exit(?:ed with)? code:? (\d+)\b", re.I | re.M)
 
 
-def _verdict(last: str, ok: bool | None, exit_code: int | None, text: str) -> bool | None:
+def verdict(last: str, ok: bool | None, exit_code: int | None, text: str) -> bool | None:
+    """The success of a line that became operations; `last` is its last program. See `succeeded`."""
     if ok or last not in _GREPS or not _ended_with_one(exit_code, text):
         return ok
     return True
@@ -100,13 +113,14 @@ def _ended_with_one(exit_code: int | None, text: str) -> bool:
     return codes[-1:] == ["1"]
 
 
-def _line(command: str, base: str | None, workspace: str | None) -> Line | None:
-    understood = _understood if len(command) <= _KEPT else _understood.__wrapped__
-    return understood(command, base, workspace)
+def understood(command: str, base: str | None, workspace: str | None) -> Line | None:
+    """A command line that is reads, searches and lists and nothing else; None for any other."""
+    walk = _walked if len(command) <= _KEPT else _walked.__wrapped__
+    return walk(command, base, workspace)
 
 
 @lru_cache(maxsize=128)  # agents run the same few commands again and again
-def _understood(command: str, base: str | None, workspace: str | None) -> Line | None:
+def _walked(command: str, base: str | None, workspace: str | None) -> Line | None:
     first = _FIRST.match(command)
     if first and (first[2].rpartition("/")[2] not in KNOWN or _OTHER_GIT.match(command, first.start(2))):
         return None

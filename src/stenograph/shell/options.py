@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell.words import LITERAL, Unclear, Word
 
 
 class Options(NamedTuple):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stenograph.shell_plain import check_plain
-from stenograph.shell_words import Unclear, Word, word
+from stenograph.shell.plain import check_plain
+from stenograph.shell.words import Unclear, Word, word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

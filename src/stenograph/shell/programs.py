@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stenograph import shell_options as o
-from stenograph.paths import line_range, to_line
-from stenograph.shell_find import split_find
-from stenograph.shell_options import Given, Options, take
-from stenograph.shell_words import GLOB, LITERAL, Unclear, Word
+from stenograph.paths import to_line
+from stenograph.shell import options as o
+from stenograph.shell.find import split_find
+from stenograph.shell.options import Given, Options, take
+from stenograph.shell.words import GLOB, LITERAL, Unclear, Word
 
 Kind: TypeAlias = Literal["read", "search", "list"]
 Stretch: TypeAlias = tuple[int, int | None]
@@ -64,7 +64,9 @@ def _files(words: list[Word]) -> list[str]:
 
 
 def _reads(files: list[str], stretch: Stretch | None, *, certain: bool) -> list[Found]:
-    start, end = line_range(stretch[0], end=stretch[1]) if stretch else (None, None)
+    start, end = stretch or (None, None)
+    if start and end and end < start:
+        end = None
     sure = certain and len(files) == 1
     return [Found(kind="read", path=file, start=start, end=end, certain=sure) for file in files]
 

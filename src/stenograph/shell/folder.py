@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from stenograph.shell_plain import GAP, PIECES
-from stenograph.shell_words import Unclear, word
-from stenograph.shell_wrappers import destination
+from stenograph.shell.plain import GAP, PIECES
+from stenograph.shell.words import WORD, Unclear, word
+from stenograph.shell.wrappers import destination
 
 _WORD = rf"(?!\d+[<>]){PIECES}++"
 _LEADING = re.compile(
@@ -20,6 +20,10 @@ _LEADING = re.compile(
     (?:&& | (?:[;\s] | \#[^\n]*+)*+\Z)""",
     re.VERBOSE | re.DOTALL,
 )
+_USUAL = re.compile(
+    rf"cd ((?!-)[{WORD}./:@%+,=-]+)(?: && (?:[^&\\'\"`$(){{}}<#;\n\r]|&&|2>&1)*+)?",
+)
+"""A plain folder, and plain text behind it that nothing sends to the background."""
 _WORDS = re.compile(rf"({_WORD}){GAP}", re.VERBOSE | re.DOTALL)
 _NAMED = re.compile(r"(?<![\w./-])(?:cd|pushd)(?![\w./-])")
 _BACKGROUND = re.compile(r"(?:[^;\n&]|&&|(?<=[<>])&|&(?=>))*+&")
@@ -58,6 +62,9 @@ def moves_directory(command: str) -> bool:
 
 def moves(command: str) -> tuple[str | None, bool]:
     """Both answers at once: of `leading_cd` and of `moves_directory`."""
+    usual = _USUAL.fullmatch(command)
+    if usual and len(_NAMED.findall(command)) == 1:
+        return usual[1], False
     folder = leading_cd(command)
     return folder, _moves_further(command, leads=folder is not None)
 

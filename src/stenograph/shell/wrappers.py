@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell.words import LITERAL, Unclear, Word
 
 _SHELL_FLAGS = re.compile(r"-[abefhilmpruvxBCEHPT]*c?[abefhilmpruvxBCEHPT]*")
 _SHELL_LONG = frozenset({"--login", "--noprofile", "--norc", "--posix", "--verbose", "--restricted"})
@@ -15,11 +15,15 @@ _ENV_WORD = re.compile(
 _TIMEOUT_OPTION = re.compile(
     r"-[sk].+|--(?:signal|kill-after)=.+|--(?:preserve-status|foreground|verbose)|-[fpv]"
 )
+_WRAPPERS = frozenset(("env", "timeout", "command", "time"))
 _DURATION = re.compile(r"\d*\.?\d+[smhd]?", re.ASCII)
 
 
 def unwrap(words: list[Word]) -> tuple[str, int]:
     """The program behind `env`, `command`, `time` and `timeout`, and where its arguments begin."""
+    name, at = _program_name(words, 0), 1
+    if name not in _WRAPPERS:
+        return name, at
     at = 0
     alone = True  # only then a builtin can move the shell's folder
     while True:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stenograph.paths import resolve
-from stenograph.shell_programs import PROGRAMS, Act, Found, Stretch
-from stenograph.shell_syntax import (
+from stenograph.shell.programs import PROGRAMS, Act, Found, Stretch
+from stenograph.shell.syntax import (
     Statement,
     Syntax,
     check_assignment,
@@ -18,8 +18,9 @@ from stenograph.shell_syntax import (
     stages,
     statements,
 )
-from stenograph.shell_words import LITERAL, WORD, Unclear, Word, word
-from stenograph.shell_wrappers import destination, script, unwrap
+from stenograph.shell.usual import usual
+from stenograph.shell.words import LITERAL, WORD, Unclear, Word, word
+from stenograph.shell.wrappers import destination, script, unwrap
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,11 +57,15 @@ class Line:
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
-        if len(text) < _SHORT and (stages := _plain(text)):
+        is_short = len(text) < _SHORT
+        if is_short and (known := usual(text)):
+            self.last, act = known
+            self._add(act)
+        elif is_short and (stages := _plain(text)):
             self._stages(stages)
-            return
-        syntax = parse(text, _PROGRAMS)
-        self._sequence(syntax, syntax.root.children, piped=False, inside=False)
+        else:
+            syntax = parse(text, _PROGRAMS)
+            self._sequence(syntax, syntax.root.children, piped=False, inside=False)
 
     def _stages(self, stages: list[list[Word]]) -> None:
         """A pipeline whose words are known."""

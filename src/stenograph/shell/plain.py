@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from stenograph.shell_words import Unclear
+from stenograph.shell.words import Unclear
 
 # More of these than anyone writes, and the parser needs quadratic time.
 _STAGES = 100  # of one pipeline

@@ -6,8 +6,8 @@ Source: the manual of GNU findutils 4, and the BSD options in front of the paths
 
 from __future__ import annotations
 
-from stenograph.shell_options import names
-from stenograph.shell_words import LITERAL, Unclear, Word
+from stenograph.shell.options import names
+from stenograph.shell.words import LITERAL, Unclear, Word
 
 _FLAGS = names("-H -L -P -E -X -s -x -d")
 _NAMES = names("-name -iname")
