@@ -317,3 +317,18 @@ def test_the_list_of_formats_is_still_a_function() -> None:
     code = "import stenograph, stenograph.conversion as c; c.convert; print(len(stenograph.formats()) > 1)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
     assert done.stdout == b"True\n"
+
+
+def test_a_stored_sessions_format_may_be_named(tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "1770000000001"
+    shutil.copytree(sources()["classic-native-tools-text-results/wild"], task)
+    told = steno("convert", task, "-o", tmp_path / "out", "--to", "asf", "--from", "cline-task")
+    assert told.code == 0
+    found = files(tmp_path / "out")
+    assert [read(path, format="asf").summary.agent for path in found] == ["cline"]
+    again = steno("convert", found[0], "-o", tmp_path / "again", "--to", "atif", "--from", "asf")
+    assert (again.code, len(files(tmp_path / "again"))) == (0, 1)
+    with pytest.raises(NotRecognized, match="holds a cline-task, no cline-session"):
+        convert(task, tmp_path / "wrong", to="asf", format="cline-session")
+    report = convert(tmp_path / "tasks", tmp_path / "wrong", to="asf", format="cline-session")
+    assert ([note.code for note in report.notes], report.files) == (["not-read"], [])

@@ -192,3 +192,13 @@ def test_what_may_be_long_is_decoded_at_each_reading() -> None:
     assert (Tree(b"{}").text, Tree(b'{"text":1,"input":null}').text) == ("", "")
     del tree["text"]
     assert (tree.text, Tree(b"{}").input) == ("", None)
+
+
+def test_a_whole_object_decodes_with_its_edits() -> None:
+    tree = Tree(ODD)
+    assert tree.decode() == {name: tree[name] for name in tree.cells}
+    tree.name = "new"
+    del tree["n"]
+    assert tree.decode() == {name: tree[name] for name in tree.cells}
+    assert (tree.decode()["name"], "n" in tree.decode()) == ("new", False)
+    assert Tree(b"5").decode() == {}

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from stenograph import stores
-from stenograph.errors import NotExact, Place, ReadError, UnknownFormat, UsageError, WriteError
+from stenograph.errors import NotExact, NotRecognized, Place, ReadError, UnknownFormat, UsageError, WriteError
 from stenograph.interchange import facts
 from stenograph.interchange.asf_log import normalised
 from stenograph.interchange.asf_verify import verify_file
@@ -108,7 +108,7 @@ def convert_all(sources: Iterable[str], target: str | None, options: Options) ->
                 raise WriteError(f"{target} is one file, and there are several sessions: name a folder")
             try:
                 convert_one(path, targets, report, options)
-            except ReadError as fault:
+            except (NotRecognized, ReadError) as fault:
                 if path == root or options.strict:
                     raise
                 report.add(Kind.DAMAGED, "not-read", Place(path), str(fault))
