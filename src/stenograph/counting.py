@@ -163,7 +163,7 @@ class Counter:
 
     def _repair(self, data: bytes) -> None:
         """Go on with lines that are no records among the others."""
-        self._repairing = Records(self._reader.dialect, Report())
+        self._repairing = Records(self._reader.dialect.is_own, Report())
         if self._begun:  # so that it takes no later line for the beginning of an array
             self._count(self._repairing.feed(b"{}\n"))
         self._rest = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from stenograph.errors import NotRecognized
 from stenograph.notes import Report
-from stenograph.reader import Reader
-from stenograph.records import Dialect, Records
+from stenograph.records import Records
 from stenograph.registry import STREAMS, stream
 
 _ENOUGH = 20  # records that settle the matter
 _LOOK = 4 * 1024 * 1024  # bytes after which nothing more is expected
+_NAMES = [name for name in STREAMS if name != "generic"]
 _SURE = 10  # a score that no other format's records reach
 
 
@@ -20,9 +19,8 @@ class Detector:
     """Fed with the beginning of a stream, tells its format as soon as its records do."""
 
     def __init__(self) -> None:
-        self._readers = {name: stream(name) for name in STREAMS if name != "generic"}
-        self._records = Records(_union(self._readers.values()), Report())
-        self._scores = dict.fromkeys(self._readers, 0)
+        self._records = Records(_is_anyones, Report())
+        self._scores = dict.fromkeys(_NAMES, 0)
         self._count = 0
         self._bytes = 0
 
@@ -52,8 +50,11 @@ class Detector:
         if not isinstance(record, dict):
             return
         self._count += 1
-        for name, reader in self._readers.items():
-            self._scores[name] += reader.score(record)
+        for name in _NAMES:
+            score = stream(name).score(record)
+            self._scores[name] += score
+            if score >= _SURE and self._count == 1:  # the other readers need not even be loaded
+                return
 
     def _winner(self) -> str | None:
         best = max(self._scores.values(), default=0)
@@ -69,7 +70,6 @@ class Detector:
         return f"no known agent's records found in the first {self._bytes} bytes; {hint}"
 
 
-def _union(readers: Iterable[type[Reader]]) -> Dialect:
-    dialects = [reader.dialect for reader in readers]
-    types = frozenset(name for dialect in dialects for name in dialect.types)
-    return Dialect(types, tuple(mark for dialect in dialects for mark in dialect.marks))
+def _is_anyones(value: Any) -> bool:
+    """Whether a JSON value is a record of some format."""
+    return any(stream(name).dialect.is_own(value) for name in _NAMES)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from stenograph import jsonio, repair
+from stenograph import jsonio
 from stenograph.errors import Place
 from stenograph.framing import WHITE_SPACE, Line, Lines
 from stenograph.meter import DAMAGED, Meter
@@ -65,7 +65,7 @@ class Reader:
         self.now = ""  # the time at which what is fed was observed
         self.unit = Unit(b"", None, False, UNPLACED)  # the one being read
         self.meter = self.meters(self.agent)
-        self._records = Records(self.dialect, self.report)
+        self._records = Records(self.dialect.is_own, self.report)
         self._records.shapes = {kind: shape.decode for kind, shape in self.shapes.items()}
         self._errors = Lines()
 
@@ -94,7 +94,7 @@ class Reader:
     @classmethod
     def score(cls, record: dict[str, Any]) -> int:
         """How surely a record is of this format: 0 no, 1 its type is one of ours, more by its members."""
-        return int(repair.is_own(record, *cls.dialect))
+        return int(cls.dialect.is_own(record))
 
     def kind(self, record: dict[str, Any]) -> str:
         """By what a record is routed; its `type` unless the format says otherwise."""

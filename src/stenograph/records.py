@@ -62,13 +62,17 @@ class Dialect(NamedTuple):
     types: frozenset[str] = frozenset()
     marks: tuple[Mapping[str, bool], ...] = ()
 
+    def is_own(self, value: Any) -> bool:
+        """Whether a JSON value is a record of the format."""
+        return repair.is_own(value, *self)
+
 
 class Records:
     """One channel's bytes to units, repairs counted in `report`."""
 
-    def __init__(self, dialect: Dialect, report: Report) -> None:
+    def __init__(self, is_own: Callable[[Any], bool], report: Report) -> None:
         self.shapes: Mapping[bytes, Callable[[bytes], Any]] = {}  # decoders by record type, only for speed
-        self._dialect = dialect
+        self._is_own = is_own  # whether a value is a record of the format
         self._report = report
         self.now = ""  # the time at which what is fed was observed
         self._lines = Lines()
@@ -201,7 +205,7 @@ class Records:
     def _torn(self, line: Line, text: bytes) -> Iterator[Unit]:
         start = repair.ending(text) if text.startswith(b"{") else None
         value = repair.attempt(text[start:]) if start else None
-        if start and repair.is_own(value, *self._dialect):
+        if start and self._is_own(value):
             self._front = replace(line, data=text[:start])
             self._begun = True
             yield self._unit(line, text[start:], value)
@@ -213,7 +217,7 @@ class Records:
         self._front = None
         joined = _strip(front.data + line.data)
         value = repair.attempt(joined)
-        if repair.is_own(value, *self._dialect):
+        if self._is_own(value):
             self._note("split-record", front)
             yield self._unit(line, joined, value)
             return
