@@ -132,7 +132,7 @@ class _Reading:
         except SystemExit as told:
             self.interrupted = int(told.code or 0)
         if not is_whole:
-            raise ReadError("was not read to its end", where=Place("standard input"))
+            raise _cut_off()
 
     def _below(self, folder: str) -> Iterator[Row]:
         stored = set()
@@ -163,6 +163,10 @@ class _Reading:
         except ReadError as fault:
             self._fail(str(fault))
             counter.lose()
+        except SystemExit as told:  # to terminate, which came while what had been read was counted
+            self.interrupted = int(told.code or 0)
+            self._fail(str(_cut_off()))
+            counter.lose()
         return list(self._named(name, counter.close().rows))
 
     def _named(self, name: str, rows: Iterable[Row]) -> Iterator[Row]:
@@ -173,6 +177,10 @@ class _Reading:
     def _fail(self, message: str) -> None:
         complain(message)
         self.failed = True
+
+
+def _cut_off() -> ReadError:
+    return ReadError("was not read to its end", where=Place("standard input"))
 
 
 def streams_below(
