@@ -28,7 +28,7 @@ _COMMANDS = (  # few are given twice, as in real runs
     "rg -n 'def {0}_{1}' src/{2}",
     "sed -n '{3},99999p' src/{0}/{1}.py",
     "cat src/{0}/{1}.py | head -n {3}",
-    "cd src/{0} && make {1} 2>&1 | tail -{3}",
+    f"cd {FOLDER}/src/{{0}} && make {{1}} 2>&1 | tail -{{3}}",  # relative, each would lie in the one before
     "ls -la src/{0}/{1}",
     "find . -name '{0}_{1}*.py' -not -path './.venv/*'",
     "python - <<'EOF'\nimport {0}\nprint({0}.{1}({3}))\nEOF",
