@@ -240,6 +240,7 @@ FOLDERS = {
     "cd moves both": folder("cd src && make", shell="/w/src/f", files="/w/src/g"),
     "cd alone": folder("cd src", shell="/w/src/f", files="/w/src/g"),
     "cd from there": folder("cd src && make", "cd lib && make", shell="/w/src/lib/f", files="/w/src/lib/g"),
+    "cd without end": folder(*["cd " + "x" * 200] * 30, shell="f", files="/w/" + f"{'x' * 200}/" * 20 + "g"),
     "cd back": folder("cd src && make", "cd .. && make", shell="/w/f", files="/w/g"),
     "cd with quotes": folder("cd 'my src' && make", shell="/w/my src/f", files="/w/my src/g"),
     "cd to an absolute path inside": folder("cd /w/x && make", shell="/w/x/f", files="/w/x/g"),

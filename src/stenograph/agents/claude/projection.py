@@ -65,6 +65,7 @@ _WARNINGS = (
     "system/informational",
 )
 _MOVES = {"EnterWorktree": "worktreePath", "ExitWorktree": "originalCwd"}
+_LONGEST_PATH = 4096  # PATH_MAX of Linux; other systems allow less
 _RESET = "Shell cwd was reset to "
 _RESET_BYTES = _RESET.encode()
 _SKILL_FOLDER = "Base directory for this skill: "
@@ -268,8 +269,9 @@ class ClaudeProjection(Projection):
         target, strays = shell.moves(command)
         if target is not None and (not self._adrift or paths.is_absolute(target)):
             there = paths.resolve(target, self._folder)
-            self._folder = there if _within(there, self.cwd) else self.cwd
-            self._adrift = False
+            self._adrift = len(there) > _LONGEST_PATH  # no folder can be there
+            if not self._adrift:
+                self._folder = there if _within(there, self.cwd) else self.cwd
         if strays:
             self._adrift = True
 
