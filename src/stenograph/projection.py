@@ -289,12 +289,13 @@ class Projection:
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""
-        call = self.take(entry.id)
+        call = self.take(entry.id) if self._calls else None
         if call is None and entry.tool is not None:
             call = self.restated(entry, entry.tool)
         if call is None:
             return [event.Unknown(json=entry.raw.raw())]
-        return self.detailed(self.answered(call, entry), call, entry)
+        events = self.answered(call, entry)
+        return self.detailed(events, call, entry) if self.detail else events
 
     def restated(self, entry: ToolReturned, name: str) -> Call:
         """The call that a result tells of, when its start was missed."""

@@ -10,6 +10,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.tools import Tool
 
+_QUOTE = ord('"')
 _READ_BY: Mapping[str, tuple[str, ...]] = {
     "read": ("path", "start", "end", "count"),
     "write": ("path",),
@@ -27,6 +28,11 @@ def input_of(tools: Iterable[Tool], others: Iterable[str] = ()) -> Any:
     """The type of an input of which those keys alone are decoded that some row asks for, and some others."""
     asked = {key for tool in tools for member in _READ_BY.get(tool.does, ()) for key in getattr(tool, member)}
     return TypedDict("Input", dict.fromkeys([*sorted(asked), *others], Any), total=False)  # type: ignore[operator]
+
+
+def is_text(told: msgspec.Raw) -> bool:
+    """Whether a value that is still `Raw` is a string."""
+    return memoryview(told)[0] == _QUOTE
 
 
 def begins(told: Any, how: str) -> bool:
