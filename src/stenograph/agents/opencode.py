@@ -197,6 +197,11 @@ class OpenCodeMeter(Meter):
     reads = frozenset(("step_start", "step_finish", "tool_use", "error"))
     clocked = frozenset(("step_start", "step_finish"))
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.step = Counts()  # what the last step took
+        self._refused = False  # a permission was not given, which ends the run
+
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A request's beginning, its usage, a subagent, or the fault that ends a run."""
         if self.session is None or record.get("sessionID") != self.session:
@@ -208,13 +213,10 @@ class OpenCodeMeter(Meter):
             self.open = True
         elif kind == "step_finish":
             self.open = part.get("reason") == "tool-calls" and not self._refused
-            self.spend(_counts(part.get("tokens")), cost=amount(part.get("cost")), turns=1)
+            self.step = _counts(members(part.get("tokens")))
+            self.spend(self.step, cost=amount(part.get("cost")), turns=1)
         else:
             self.open = False
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._refused = False  # a permission was not given, which ends the run
 
     def _enter(self, session: str | None) -> None:
         if session is None or session == self.session:
@@ -238,6 +240,7 @@ class OpenCodeStream(Reader):
     command = "opencode run --format json …"
     projection = OpenCodeProjection
     meters = OpenCodeMeter
+    meter: OpenCodeMeter
     dialect = Dialect(
         types=frozenset(("step_start", "step_finish", "text", "reasoning", "tool_use", "error")),
         marks=({"sessionID": True, "part": True}, {"sessionID": True, "error": True}),
@@ -265,9 +268,9 @@ class OpenCodeStream(Reader):
 
     @on("step_finish")
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """The tokens and cost of one request."""
+        """The tokens and cost of one request; the meter has counted them."""
         part = members(record.get("part"))
-        return (Spent(tokens=_counts(part.get("tokens")).tokens, cost=amount(part.get("cost"))),)
+        return (Spent(tokens=self.meter.step.tokens, cost=amount(part.get("cost"))),)
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -367,9 +370,8 @@ def _fault(record: dict[str, Any]) -> Failed:
     return Failed(message=": ".join(part for part in (head, told) if part) or "error", code=name)
 
 
-def _counts(tokens: Any) -> Counts:
+def _counts(told: dict[str, Any]) -> Counts:
     """One request's tokens: input counts neither cache class; output counts the thinking in 1.0."""
-    told = members(tokens)
     output, thinking = count(told.get("output")), count(told.get("reasoning"))
     cache = members(told.get("cache"))
     return Counts.apart(

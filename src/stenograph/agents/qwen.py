@@ -318,7 +318,7 @@ class QwenStream(Reader):
         )
 
     def _called(self, block: Any, part: Part, thread: str | None) -> Entry:
-        if blocks.kind(block) == "tool_use":
+        if isinstance(block, dict) and block.get("type") == "tool_use":
             call, name = block.get("id"), block.get("name")
             if isinstance(call, str) and call and isinstance(name, str) and "input" in block:
                 return ToolCalled(id=call, tool=name, input=block["input"], raw=part, thread=thread)
