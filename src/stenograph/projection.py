@@ -161,7 +161,8 @@ class Projection:
         """Hold a piece of a message; what belongs to no message is an event at once."""
         held = self._held.get(entry.thread)
         if entry.message is None:
-            return [*(self._release((entry.thread,)) if held else ()), *self.words(entry)]
+            own = self.words(entry)
+            return [*self._release((entry.thread,)), *own] if held else own
         ahead = (
             self.joined(self._held.pop(entry.thread), entry.thread)
             if held and held.message != entry.message

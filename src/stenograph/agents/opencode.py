@@ -268,9 +268,9 @@ class OpenCodeStream(Reader):
 
     @on("step_finish")
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
-        """The tokens and cost of one request; the meter has counted them."""
-        part = members(record.get("part"))
-        return (Spent(tokens=self.meter.step.tokens, cost=amount(part.get("cost"))),)
+        """The tokens and cost of one request."""
+        cost = amount(members(record.get("part")).get("cost"))
+        return (Spent(tokens=self.meter.step.tokens, cost=cost),)  # the meter has seen the record first
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
