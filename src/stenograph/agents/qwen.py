@@ -58,6 +58,8 @@ TOOLS = {
 """Qwen Code's tools; other ones are unknown."""
 
 _RECORDS = ("system", "assistant", "user", "stream_event", "result")
+_CODE = rb"\nExit Code: "  # as JSON spells it
+_BACKSLASH = ord("\\")
 _SHEET = re.compile(r"\nExit Code: (-?\d{1,9})\nSignal: ")
 _FAULT = "[API Error: "
 _MANY = 1000  # answers that are added up at once
@@ -332,7 +334,7 @@ class QwenStream(Reader):
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     failed, output = block.get("is_error"), block.get("content")
-    found = _SHEET.search(printed(output)) if _may_be_sheet(output) else None
+    found = _SHEET.search(_sheet(output))
     return ToolReturned(
         id=word(block.get("tool_use_id")),
         ok=not failed if isinstance(failed, bool) else None,
@@ -343,11 +345,21 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     )
 
 
-def _may_be_sheet(output: Any) -> bool:
-    """Whether a result begins like a failed command's sheet; one in blocks has to be decoded to tell."""
+def _sheet(output: Any) -> str:
+    """A result that begins like a failed command's sheet, maybe only its end; empty when it does not."""
     if type(output) is not msgspec.Raw or not is_text(output):
         output = printed(output)
-    return begins(output, "Command: ")
+    if not begins(output, "Command: "):
+        return ""
+    return printed(_end_of(output) if type(output) is msgspec.Raw else output)
+
+
+def _end_of(sheet: msgspec.Raw) -> msgspec.Raw:
+    """A long text from the line of its exit code on; all of it where escapes leave doubts."""
+    written = bytes(sheet)
+    at = written.find(_CODE)
+    is_plain = at > 0 and written[at - 1] != _BACKSLASH and b"\\u00" not in written[:at]
+    return msgspec.Raw(b'"' + written[at:]) if is_plain else sheet
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
