@@ -38,8 +38,9 @@ def is_text(told: msgspec.Raw) -> bool:
 def begins(told: Any, how: str) -> bool:
     """Whether a text begins like that; one that is still `Raw` is decoded only where that is escaped."""
     if type(told) is msgspec.Raw:
-        head = bytes(memoryview(told)[: len(how) + 1])
-        if b"\\" not in head:
-            return head == b'"' + how.encode()
+        head, sought = bytes(memoryview(told)[: len(how) + 1]), b'"' + how.encode()
+        plain, escape, _ = head.partition(b"\\")
+        if not escape or not sought.startswith(plain):
+            return head == sought
         told = jsonio.value(told)
     return isinstance(told, str) and told.startswith(how)
