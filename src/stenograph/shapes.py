@@ -36,11 +36,15 @@ def is_text(told: msgspec.Raw) -> bool:
 
 
 def begins(told: Any, how: str) -> bool:
-    """Whether a text begins like that; one that is still `Raw` is decoded only where that is escaped."""
+    """Whether a text begins like that; one that is still `Raw` is decoded only where that may be escaped.
+
+    `how` has no quotes, backslashes and control characters, which alone have escapes of one letter.
+    """
     if type(told) is msgspec.Raw:
-        head, sought = bytes(memoryview(told)[: len(how) + 1]), b'"' + how.encode()
-        plain, escape, _ = head.partition(b"\\")
-        if not escape or not sought.startswith(plain):
-            return head == sought
+        sought = b'"' + how.encode()
+        head = bytes(memoryview(told)[: len(sought) + 1])
+        plain, _, escape = head.partition(b"\\")
+        if escape[:1] not in (b"u", b"/") or not sought.startswith(plain):
+            return head.startswith(sought)
         told = jsonio.value(told)
     return isinstance(told, str) and told.startswith(how)
