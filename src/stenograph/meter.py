@@ -6,7 +6,7 @@ None is "not reported", which is not 0: a sum is None only where every part of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any, ClassVar
 
@@ -120,21 +120,19 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"
         )
 
     def __add__(self, other: Counts) -> Counts:
-        return self._with(other, _sum)
+        return Counts(
+            uncached_input=_sum(self.uncached_input, other.uncached_input),
+            cached_input=_sum(self.cached_input, other.cached_input),
+            output=_sum(self.output, other.output),
+            reasoning=_sum(self.reasoning, other.reasoning),
+            cache_write=_sum(self.cache_write, other.cache_write),
+            cache_write_1h=_sum(self.cache_write_1h, other.cache_write_1h),
+        )
 
     def at_least(self, other: Counts) -> Counts:
         """Class by class the larger of two accounts of the same thing."""
-        return self._with(other, _most)
-
-    def _with(self, other: Counts, join: Callable[[int | None, int | None], int | None]) -> Counts:
-        return Counts(
-            uncached_input=join(self.uncached_input, other.uncached_input),
-            cached_input=join(self.cached_input, other.cached_input),
-            output=join(self.output, other.output),
-            reasoning=join(self.reasoning, other.reasoning),
-            cache_write=join(self.cache_write, other.cache_write),
-            cache_write_1h=join(self.cache_write_1h, other.cache_write_1h),
-        )
+        names = self.__struct_fields__
+        return Counts(**{name: _most(getattr(self, name), getattr(other, name)) for name in names})
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

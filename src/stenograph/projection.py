@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -437,10 +437,10 @@ class Projection:
         """A turn's tokens; all-zero usage is none."""
         return self.usage(entry.tokens, entry.cost)
 
-    def usage(self, tokens: event.Tokens, cost: float | None) -> Iterator[Event]:
+    def usage(self, tokens: event.Tokens, cost: float | None) -> list[Event]:
         """One usage event, unless nothing was used."""
-        if any((tokens.uncached_input, tokens.cached_input, tokens.output, tokens.reasoning)):
-            yield event.Usage(tokens=tokens, cost=cost)
+        is_any = tokens.uncached_input or tokens.cached_input or tokens.output or tokens.reasoning
+        return [event.Usage(tokens=tokens, cost=cost)] if is_any else []
 
     def warned(self, entry: model.Warned) -> Iterable[Event]:
         """A warning."""

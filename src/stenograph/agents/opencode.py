@@ -195,7 +195,7 @@ class OpenCodeMeter(Meter):
     """Adds up the steps of OpenCode and Kilo; no record tells what a subagent's session took."""
 
     reads = frozenset(("step_start", "step_finish", "tool_use", "error"))
-    clocked = frozenset(("step_start", "step_finish"))
+    clocked = frozenset(("step_finish",))
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
