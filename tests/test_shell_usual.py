@@ -49,6 +49,9 @@ def commands() -> Iterator[str]:
             yield from (f"cat {path} | head -{option}{number}" for option in ("", "n", "n ", "c "))
         for first, last, quote in itertools.product(NUMBERS, NUMBERS, ("'", '"', "")):
             yield f"sed -n {quote}{first},{last}p{quote} {path}"
+        for query in QUERIES:
+            yield f"find {path} -name {query}"
+            yield f"find {path} -type f -name {query} -not -path {query} -type d"
     for program, option, query in itertools.product(("rg", "grep"), OPTIONS, QUERIES):
         yield f"{program}{option} {query}"
         yield from (f"{program}{option} {query} {path}" for path in PATHS)

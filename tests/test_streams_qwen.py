@@ -89,6 +89,11 @@ def test_the_exit_code_stands_in_the_sheet() -> None:
     made = {"type": "command", "command": "make", "workingDirectory": "/w/lib"}
     assert fed("qwen", call, returned(sheet, failed=True)) == [{**made, "exitCode": 2, "isSuccess": False}]
     assert fed("qwen", call, returned([text(sheet)])) == [{**made, "exitCode": 2, "isSuccess": True}]
+    for output in ("\\nExit Code: 1\\nSignal: ", "\nExit Code: 1\n", "\x00", "\\\nExit Code: x"):
+        told = fed("qwen", call, returned(sheet.replace("t: x", f"t: {output}"), failed=True))
+        assert told == [{**made, "exitCode": 2, "isSuccess": False}], output
+    first = sheet.replace("t: x", "t: \nExit Code: 7\nSignal: ")
+    assert fed("qwen", call, returned(first, failed=True)) == [{**made, "exitCode": 7, "isSuccess": False}]
     assert fed("qwen", call, returned("\nExit Code: 2\nSignal: ")) == [{**made, "isSuccess": True}]
 
 

@@ -45,9 +45,10 @@ def kind(block: Any) -> str | None:
 def only(record: dict[str, Any], kind: str) -> dict[str, Any] | None:
     """The one block of a record's message, when it is of this kind: the usual record."""
     try:
-        (block,) = record["message"]["content"]
-        return block if block["type"] == kind else None
-    except (LookupError, TypeError, ValueError):  # no message, no blocks, or several
+        found = record["message"]["content"]
+        block = found[0]
+        return block if len(found) == 1 and block["type"] == kind else None
+    except (LookupError, TypeError):  # no message or no blocks
         return None
 
 

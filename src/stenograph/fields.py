@@ -28,7 +28,7 @@ def whole(value: Any) -> int | None:
 
 def amount(value: Any) -> int | float | None:
     """A number, such as a cost in USD or a duration; none that leaves no room for adding up as floats."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if type(value) is not int and type(value) is not float:
         return None
     return value if abs(value) < _LARGEST else None
 

@@ -6,7 +6,7 @@ None is "not reported", which is not 0: a sum is None only where every part of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any, ClassVar
 
@@ -46,18 +46,43 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"
 
     @classmethod
     def apart(
-        cls, *, fresh: int | None, read: int | None, written: int | None = None, **others: int | None
+        cls,
+        *,
+        fresh: int | None,
+        read: int | None,
+        written: int | None = None,
+        output: int | None = None,
+        reasoning: int | None = None,
+        cache_write_1h: int | None = None,
     ) -> Counts:
         """Counts told with input apart from what was read from a cache or written to it."""
-        return cls(uncached_input=_sum(fresh, written), cached_input=read, cache_write=written, **others)
+        return cls(
+            uncached_input=_sum(fresh, written),
+            cached_input=read,
+            output=output,
+            reasoning=reasoning,
+            cache_write=written,
+            cache_write_1h=cache_write_1h,
+        )
 
     @classmethod
     def together(
-        cls, *, given: int | None, read: int | None, written: int | None = None, **others: int | None
+        cls,
+        *,
+        given: int | None,
+        read: int | None,
+        written: int | None = None,
+        output: int | None = None,
+        reasoning: int | None = None,
     ) -> Counts:
         """Counts told with an input that holds what was read from a cache or written to it."""
-        fresh = None if given is None else max(0, given - (read or 0))
-        return cls(uncached_input=fresh, cached_input=read, cache_write=written, **others)
+        return cls(
+            uncached_input=None if given is None else max(0, given - (read or 0)),
+            cached_input=read,
+            output=output,
+            reasoning=reasoning,
+            cache_write=written,
+        )
 
     @classmethod
     def of(cls, tokens: Tokens) -> Counts:
@@ -95,21 +120,19 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"
         )
 
     def __add__(self, other: Counts) -> Counts:
-        return self._with(other, _sum)
+        return Counts(
+            uncached_input=_sum(self.uncached_input, other.uncached_input),
+            cached_input=_sum(self.cached_input, other.cached_input),
+            output=_sum(self.output, other.output),
+            reasoning=_sum(self.reasoning, other.reasoning),
+            cache_write=_sum(self.cache_write, other.cache_write),
+            cache_write_1h=_sum(self.cache_write_1h, other.cache_write_1h),
+        )
 
     def at_least(self, other: Counts) -> Counts:
         """Class by class the larger of two accounts of the same thing."""
-        return self._with(other, _most)
-
-    def _with(self, other: Counts, join: Callable[[int | None, int | None], int | None]) -> Counts:
-        return Counts(
-            uncached_input=join(self.uncached_input, other.uncached_input),
-            cached_input=join(self.cached_input, other.cached_input),
-            output=join(self.output, other.output),
-            reasoning=join(self.reasoning, other.reasoning),
-            cache_write=join(self.cache_write, other.cache_write),
-            cache_write_1h=join(self.cache_write_1h, other.cache_write_1h),
-        )
+        names = self.__struct_fields__
+        return Counts(**{name: _most(getattr(self, name), getattr(other, name)) for name in names})
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
@@ -213,20 +236,6 @@ def added(rows: Iterable[Row]) -> Row:
     )
 
 
-def _and(known: Row, row: Row) -> Row:
-    """Two rows of one agent, session, model and day as one; neither has gaps."""
-    return Row(
-        agent=row.agent,
-        session=row.session,
-        model=row.model,
-        day=row.day,
-        turns=known.turns + row.turns,
-        tokens=known.tokens + row.tokens,
-        cost=row.cost if known.cost is None else known.cost + (row.cost or 0),
-        is_running=known.is_running or row.is_running,
-    )
-
-
 def merged(rows: Iterable[Row]) -> list[Row]:
     """Rows of the same agent, session, model and day as one, in the order in which they first come.
 
@@ -267,6 +276,8 @@ class Meter:
 
     reads: ClassVar[frozenset[str]] = frozenset()
     """The kinds of records that `take` wants to see."""
+    clocked: ClassVar[frozenset[str] | None] = None
+    """The kinds among them whose time may decide a row's day; None: all. Only for speed."""
     shapes: ClassVar[Mapping[bytes, msgspec.json.Decoder[Any]]] = {}
     """By record type: decoders of what `take` looks at. Only for speed: they change no result."""
 
@@ -297,19 +308,21 @@ class Meter:
         is_running: bool = False,
     ) -> None:
         """Add what the present session took."""
-        key = (self.session, model or self.model, self._day())
-        row = Row(
+        key = session, model, day = (self.session, model or self.model, self._day())
+        if known := self._rows.get(key):
+            turns, tokens = known.turns + turns, known.tokens + tokens
+            cost = cost if known.cost is None else known.cost + (cost or 0)
+            is_running = known.is_running or is_running
+        self._rows[key] = Row(
             agent=self.agent,
-            session=key[0],
-            model=key[1],
-            day=key[2],
+            session=session,
+            model=model,
+            day=day,
             turns=turns,
             tokens=tokens,
             cost=cost,
             is_running=is_running,
         )
-        known = self._rows.get(key)
-        self._rows[key] = _and(known, row) if known else row
 
     def pending(self) -> Iterable[Row]:
         """What was told of a turn whose end has not come, and would give no row otherwise."""
@@ -344,12 +357,14 @@ class Meter:
 
     def _day(self) -> str | None:
         """The day of the last time told, where the reader of the account lives."""
+        if not self.at:
+            return None
         try:
-            moment = datetime.fromisoformat(self.at) if self.at else None
-            there = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(self._zone) if moment else None
+            moment = datetime.fromisoformat(self.at)
+            there = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(self._zone)
         except (ValueError, OverflowError):
             return None
-        return there.date().isoformat() if there else None
+        return there.date().isoformat()
 
 
 def _marked(row: Row, gaps: Mapping[str, None]) -> Row:

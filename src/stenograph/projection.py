@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -161,7 +161,8 @@ class Projection:
         """Hold a piece of a message; what belongs to no message is an event at once."""
         held = self._held.get(entry.thread)
         if entry.message is None:
-            return [*(self._release((entry.thread,)) if held else ()), *self.words(entry)]
+            own = self.words(entry)
+            return [*self._release((entry.thread,)), *own] if held else own
         ahead = (
             self.joined(self._held.pop(entry.thread), entry.thread)
             if held and held.message != entry.message
@@ -289,12 +290,13 @@ class Projection:
 
     def returned(self, entry: ToolReturned) -> Iterable[Event]:
         """Pair a result with its call, or read it alone when it says what was called."""
-        call = self.take(entry.id)
+        call = self.take(entry.id) if self._calls else None
         if call is None and entry.tool is not None:
             call = self.restated(entry, entry.tool)
         if call is None:
             return [event.Unknown(json=entry.raw.raw())]
-        return self.detailed(self.answered(call, entry), call, entry)
+        events = self.answered(call, entry)
+        return self.detailed(events, call, entry) if self.detail else events
 
     def restated(self, entry: ToolReturned, name: str) -> Call:
         """The call that a result tells of, when its start was missed."""
@@ -435,10 +437,10 @@ class Projection:
         """A turn's tokens; all-zero usage is none."""
         return self.usage(entry.tokens, entry.cost)
 
-    def usage(self, tokens: event.Tokens, cost: float | None) -> Iterator[Event]:
+    def usage(self, tokens: event.Tokens, cost: float | None) -> list[Event]:
         """One usage event, unless nothing was used."""
-        if any((tokens.uncached_input, tokens.cached_input, tokens.output, tokens.reasoning)):
-            yield event.Usage(tokens=tokens, cost=cost)
+        is_any = tokens.uncached_input or tokens.cached_input or tokens.output or tokens.reasoning
+        return [event.Usage(tokens=tokens, cost=cost)] if is_any else []
 
     def warned(self, entry: model.Warned) -> Iterable[Event]:
         """A warning."""

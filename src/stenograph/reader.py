@@ -50,11 +50,14 @@ class Reader:
     """
 
     _handlers: ClassVar[dict[str, Handler]] = {}
+    _clocked: ClassVar[frozenset[str]] = frozenset()  # the kinds whose time the meter wants
     _by_type: ClassVar[bool] = True  # `kind` is the one below
 
     def __init_subclass__(cls) -> None:
         methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
         cls._by_type = cls.kind is Reader.kind
+        clocked = cls.meters.reads if cls.meters.clocked is None else cls.meters.clocked
+        cls._clocked = frozenset() if cls.time is Reader.time else clocked
         cls._handlers = {kind: method for method in methods.values() for kind in getattr(method, "kinds", ())}
 
     def __init__(self) -> None:
@@ -99,7 +102,11 @@ class Reader:
     def kind(self, record: dict[str, Any]) -> str:
         """By what a record is routed; its `type` unless the format says otherwise."""
         kind = record.get("type")
-        return kind if isinstance(kind, str) else ""
+        return kind if isinstance(kind, str) else self.untyped(record)
+
+    def untyped(self, record: dict[str, Any]) -> str:
+        """The kind of a record whose `type` is none."""
+        return ""
 
     def time(self, record: dict[str, Any]) -> str | None:
         """The time that a record tells of itself, RFC 3339, or None."""
@@ -124,7 +131,7 @@ class Reader:
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
         self._records.now = self.now
         handlers, meter, timed = self._handlers, self.meter, self.timed
-        metered, by_type = meter.reads, self._by_type
+        metered, clocked, by_type = meter.reads, self._clocked, self._by_type
         other: Handler = type(self).other
         for unit in units:
             self.unit = unit
@@ -138,7 +145,8 @@ class Reader:
             if by_type is False or type(kind) is not str:
                 kind = self.kind(record)
             if kind in metered:
-                meter.at = self.time(record) or meter.at
+                if kind in clocked:
+                    meter.at = self.time(record) or meter.at
                 meter.take(kind, record)
             place = self.place(record) if timed else unit.place
             told = handlers.get(kind, other)(self, record)
@@ -167,7 +175,8 @@ class Reader:
     def measure(self, kind: str, record: dict[str, Any]) -> None:
         """Let the meter look at a record of a kind that it reads."""
         meter = self.meter
-        meter.at = self.time(record) or meter.at
+        if kind in self._clocked:
+            meter.at = self.time(record) or meter.at
         meter.take(kind, record)
 
     def _odd_one(self, unit: Unit) -> Entry:

@@ -10,6 +10,7 @@ import msgspec
 from stenograph import jsonio
 from stenograph.tools import Tool
 
+_QUOTE = ord('"')
 _READ_BY: Mapping[str, tuple[str, ...]] = {
     "read": ("path", "start", "end", "count"),
     "write": ("path",),
@@ -29,11 +30,21 @@ def input_of(tools: Iterable[Tool], others: Iterable[str] = ()) -> Any:
     return TypedDict("Input", dict.fromkeys([*sorted(asked), *others], Any), total=False)  # type: ignore[operator]
 
 
+def is_text(told: msgspec.Raw) -> bool:
+    """Whether a value that is still `Raw` is a string."""
+    return memoryview(told)[0] == _QUOTE
+
+
 def begins(told: Any, how: str) -> bool:
-    """Whether a text begins like that; one that is still `Raw` is decoded only where that is escaped."""
+    """Whether a text begins like that; one that is still `Raw` is decoded only where that may be escaped.
+
+    `how` has no quotes, backslashes and control characters, which alone have escapes of one letter.
+    """
     if type(told) is msgspec.Raw:
-        head = bytes(memoryview(told)[: len(how) + 1])
-        if b"\\" not in head:
-            return head == b'"' + how.encode()
+        sought = b'"' + how.encode()
+        head = bytes(memoryview(told)[: len(sought) + 1])
+        plain, _, escape = head.partition(b"\\")
+        if escape[:1] not in (b"u", b"/") or not sought.startswith(plain):
+            return head.startswith(sought)
         told = jsonio.value(told)
     return isinstance(told, str) and told.startswith(how)

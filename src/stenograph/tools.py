@@ -176,7 +176,8 @@ def shell_events(
         force_setattr(made, "exit_code", exit_code)
         force_setattr(made, "is_success", ok)
         return [made]
-    ok = shell.verdict(line.last, ok, exit_code, printed(output) if ok is False else "")
+    asks = ok is False and exit_code is None
+    ok = shell.verdict(line.last, ok, exit_code, printed(output) if asks else "")
     return [_shell_event(found, ok) for found in line.found]
 
 

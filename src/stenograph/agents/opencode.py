@@ -22,7 +22,7 @@ from stenograph.model import Entry, Failed, Part, Said, Spent, Thought, ToolRetu
 from stenograph.projection import Call, Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.shapes import begins, input_of
+from stenograph.shapes import begins, input_of, is_text
 from stenograph.tools import PATH, Tool, text
 
 _IDS = ("sessionId", "session_id", "agentId", "agent_id", "id")
@@ -195,26 +195,28 @@ class OpenCodeMeter(Meter):
     """Adds up the steps of OpenCode and Kilo; no record tells what a subagent's session took."""
 
     reads = frozenset(("step_start", "step_finish", "tool_use", "error"))
+    clocked = frozenset(("step_finish",))
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.step = Counts()  # what the last step took
+        self._refused = False  # a permission was not given, which ends the run
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A request's beginning, its usage, a subagent, or the fault that ends a run."""
         if self.session is None or record.get("sessionID") != self.session:
             self._enter(text(record, _SESSION))
         part = members(record.get("part"))
-        match kind:
-            case "step_start":
-                self.open = True
-            case "step_finish":
-                self.open = part.get("reason") == "tool-calls" and not self._refused
-                self.spend(_counts(members(part.get("tokens"))), cost=amount(part.get("cost")), turns=1)
-            case "tool_use":
-                self._called(part)
-            case _:
-                self.open = False
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._refused = False  # a permission was not given, which ends the run
+        if kind == "tool_use":
+            self._called(part)
+        elif kind == "step_start":
+            self.open = True
+        elif kind == "step_finish":
+            self.open = part.get("reason") == "tool-calls" and not self._refused
+            self.step = _counts(members(part.get("tokens")))
+            self.spend(self.step, cost=amount(part.get("cost")), turns=1)
+        else:
+            self.open = False
 
     def _enter(self, session: str | None) -> None:
         if session is None or session == self.session:
@@ -225,8 +227,9 @@ class OpenCodeMeter(Meter):
 
     def _called(self, part: dict[str, Any]) -> None:
         state = members(part.get("state"))
-        self._refused = _REFUSED in (word(state.get("error")) or "")
-        if word(members(state.get("metadata")).get("sessionId")):
+        error, details = state.get("error"), state.get("metadata")
+        self._refused = isinstance(error, str) and _REFUSED in error
+        if isinstance(details, dict) and "sessionId" in details and word(details["sessionId"]):
             self.gap(SUBAGENT)
 
 
@@ -237,6 +240,7 @@ class OpenCodeStream(Reader):
     command = "opencode run --format json …"
     projection = OpenCodeProjection
     meters = OpenCodeMeter
+    meter: OpenCodeMeter
     dialect = Dialect(
         types=frozenset(("step_start", "step_finish", "text", "reasoning", "tool_use", "error")),
         marks=({"sessionID": True, "part": True}, {"sessionID": True, "error": True}),
@@ -265,8 +269,8 @@ class OpenCodeStream(Reader):
     @on("step_finish")
     def step_finish(self, record: dict[str, Any]) -> Iterable[Entry]:
         """The tokens and cost of one request."""
-        part = members(record.get("part"))
-        return (Spent(tokens=_counts(members(part.get("tokens"))).tokens, cost=amount(part.get("cost"))),)
+        cost = amount(members(record.get("part")).get("cost"))
+        return (Spent(tokens=self.meter.step.tokens, cost=cost),)  # the meter has seen the record first
 
     @on("text")
     def said(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -335,7 +339,7 @@ def _is_kilo(record: dict[str, Any]) -> bool | None:
 def _output(state: dict[str, Any]) -> str | msgspec.Raw | None:
     """What a call printed, maybe still as `Raw`, else its error."""
     told = state.get("output")
-    if isinstance(told, msgspec.Raw) and len(told) > 2 and begins(told, ""):
+    if type(told) is msgspec.Raw and len(told) > 2 and is_text(told):
         return told
     return text(state, ("output", "error"))
 
@@ -368,15 +372,12 @@ def _fault(record: dict[str, Any]) -> Failed:
 
 def _counts(told: dict[str, Any]) -> Counts:
     """One request's tokens: input counts neither cache class; output counts the thinking in 1.0."""
-    cache, thinking = members(told.get("cache")), count(told.get("reasoning"))
-    output = count(told.get("output"))
+    output, thinking = count(told.get("output")), count(told.get("reasoning"))
+    cache = members(told.get("cache"))
     return Counts.apart(
         fresh=count(told.get("input")),
         read=count(cache.get("read")),
         written=count(cache.get("write")),
-        output=output
-        if "total" in told
-        # 1.0 does not tell it
-        else without_reasoning(output, thinking),
+        output=output if "total" in told else without_reasoning(output, thinking),  # 1.0 has no `total`
         reasoning=thinking,
     )

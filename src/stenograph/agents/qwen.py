@@ -34,7 +34,7 @@ from stenograph.model import (
 from stenograph.projection import Projection
 from stenograph.reader import Reader, on
 from stenograph.records import Dialect
-from stenograph.shapes import begins, input_of
+from stenograph.shapes import begins, input_of, is_text
 from stenograph.tools import Tool, printed, text
 
 _PATH = ("file_path", "absolute_path", "notebook_path", "path")
@@ -58,8 +58,11 @@ TOOLS = {
 """Qwen Code's tools; other ones are unknown."""
 
 _RECORDS = ("system", "assistant", "user", "stream_event", "result")
+_CODE = rb"\nExit Code: "  # as JSON spells it
+_BACKSLASH = ord("\\")
 _SHEET = re.compile(r"\nExit Code: (-?\d{1,9})\nSignal: ")
 _FAULT = "[API Error: "
+_MANY = 1000  # answers that are added up at once
 _TOKENS = _INPUT, _CACHED, _OUTPUT = "input_tokens", "cache_read_input_tokens", "output_tokens"
 
 
@@ -150,8 +153,9 @@ class QwenMeter(Meter):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._sum = Counts()  # of the answers that no result has told
-        self._answers = 0
+        self._answers = 0  # those that no result has told
+        self._sum = Counts()  # of them
+        self._told: list[list[int | None]] = []  # by the last of them: what is not in the sum yet
         self._usage: dict[str, Any] = {}
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
@@ -162,16 +166,20 @@ class QwenMeter(Meter):
         elif kind == "assistant":
             self.open = True
             usage = members(members(record.get("message")).get("usage"))
-            if any(map(usage.get, _TOKENS)) and (tokens := _counts(usage)).total:
-                self._sum += tokens
+            if any(told := [count(usage.get(name)) for name in _TOKENS]):
                 self._answers += 1
+                self._told.append(told)
+                if len(self._told) == _MANY:
+                    self._add_up()
         else:
             before, self._usage = self._usage, members(record.get("usage"))
             self.spend(_counts(grown(self._usage, before)), turns=self._answers, is_running=True)
-            self.open, self._sum, self._answers = False, Counts(), 0
+            self.open = False
+            self._forget()
 
     def pending(self) -> Iterable[Row]:
         """The answers of a run that ended without a word."""
+        self._add_up()
         if self._answers:
             yield self.row(self._sum, model=None, turns=self._answers)
 
@@ -181,8 +189,17 @@ class QwenMeter(Meter):
                 self.spend(row.tokens, turns=row.turns)
             if self.open:
                 self.gap(NO_END)
-            self._sum, self._answers, self._usage = Counts(), 0, {}
+            self._forget()
+            self._usage = {}
         self.session, self.model, self.open = session, model, True
+
+    def _add_up(self) -> None:
+        told, self._told = self._told, []
+        for given, read, output in told:
+            self._sum += Counts.together(given=given, read=read, output=output)
+
+    def _forget(self) -> None:
+        self._answers, self._sum, self._told = 0, Counts(), []
 
 
 class QwenStream(Reader):
@@ -303,7 +320,7 @@ class QwenStream(Reader):
         )
 
     def _called(self, block: Any, part: Part, thread: str | None) -> Entry:
-        if blocks.kind(block) == "tool_use":
+        if isinstance(block, dict) and block.get("type") == "tool_use":
             call, name = block.get("id"), block.get("name")
             if isinstance(call, str) and call and isinstance(name, str) and "input" in block:
                 return ToolCalled(id=call, tool=name, input=block["input"], raw=part, thread=thread)
@@ -317,7 +334,7 @@ class QwenStream(Reader):
 
 def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     failed, output = block.get("is_error"), block.get("content")
-    found = _SHEET.search(printed(output)) if _may_be_sheet(output) else None
+    found = _SHEET.search(_sheet(output))
     return ToolReturned(
         id=word(block.get("tool_use_id")),
         ok=not failed if isinstance(failed, bool) else None,
@@ -328,9 +345,21 @@ def _returned(block: dict[str, Any], part: Part, thread: str | None) -> Entry:
     )
 
 
-def _may_be_sheet(output: Any) -> bool:
-    """Whether a result begins like a failed command's sheet; one in blocks has to be decoded to tell."""
-    return begins(output if begins(output, "") else printed(output), "Command: ")
+def _sheet(output: Any) -> str:
+    """A result that begins like a failed command's sheet, maybe only its end; empty when it does not."""
+    if type(output) is not msgspec.Raw or not is_text(output):
+        output = printed(output)
+    if not begins(output, "Command: "):
+        return ""
+    return printed(_end_of(output) if type(output) is msgspec.Raw else output)
+
+
+def _end_of(sheet: msgspec.Raw) -> msgspec.Raw:
+    """A long text from the line of its exit code on; all of it where escapes leave doubts."""
+    written = bytes(sheet)
+    at = written.find(_CODE)
+    is_plain = at > 0 and written[at - 1] != _BACKSLASH and b"\\u00" not in written[:at]
+    return msgspec.Raw(b'"' + written[at:]) if is_plain else sheet
 
 
 def _counts(usage: dict[str, Any]) -> Counts:

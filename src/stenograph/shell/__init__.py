@@ -121,10 +121,12 @@ def understood(command: str, base: str | None, workspace: str | None) -> Line | 
 
 @lru_cache(maxsize=128)  # agents run the same few commands again and again
 def _walked(command: str, base: str | None, workspace: str | None) -> Line | None:
+    line = Line(base, workspace)
+    if line.usual(command):
+        return line
     first = _FIRST.match(command)
     if first and (first[2].rpartition("/")[2] not in KNOWN or _OTHER_GIT.match(command, first.start(2))):
         return None
-    line = Line(base, workspace)
     try:
         line.script(command)
     except Unclear:

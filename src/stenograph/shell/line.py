@@ -57,15 +57,22 @@ class Line:
 
     def script(self, text: str) -> None:
         """Walk a whole script; raises Unclear at the first thing that is not understood."""
-        is_short = len(text) < _SHORT
-        if is_short and (known := usual(text)):
-            self.last, act = known
-            self._add(act)
-        elif is_short and (stages := _plain(text)):
+        if self.usual(text):
+            return
+        if len(text) < _SHORT and (stages := _plain(text)):
             self._stages(stages)
         else:
             syntax = parse(text, _PROGRAMS)
             self._sequence(syntax, syntax.root.children, piped=False, inside=False)
+
+    def usual(self, text: str) -> bool:
+        """Take a script that is one usual command; False for any other."""
+        known = usual(text) if len(text) < _SHORT else None
+        if known is None:
+            return False
+        self.last, act = known
+        self._add(act)
+        return True
 
     def _stages(self, stages: list[list[Word]]) -> None:
         """A pipeline whose words are known."""

@@ -18,7 +18,9 @@ _USUAL = re.compile(
       | sed[ ]-n[ ](?P<quote>['"]?)(?P<first>{_NUMBER}),(?P<last>{_NUMBER})p(?P=quote)[ ](?P<sed>{_PATH})
       | ls(?:[ ]-[alhtrR1A]+)*(?:[ ](?P<ls>{_PATH}))?
       | (?P<search>rg(?:[ ]-[niwlF]+)*|grep(?:[ ]-[niwlFrE]+)*)
-        [ ](?P<query>{_TEXT})(?:[ ](?P<scope>{_PATH}))?""",
+        [ ](?P<query>{_TEXT})(?:[ ](?P<scope>{_PATH}))?
+      | find[ ](?P<folder>(?!,){_PATH})(?:[ ]-type[ ][dfl])?[ ]-name[ ](?P<name>{_TEXT})
+        (?:[ ]-type[ ][dfl]|[ ]-not[ ]-path[ ]{_TEXT})*""",
     re.VERBOSE | re.ASCII,
 )
 
@@ -35,6 +37,8 @@ def usual(command: str) -> tuple[str, Act] | None:
         return "sed", _read(path, int(told["first"]), int(told["last"]))
     if query := told["query"]:
         return told["search"].partition(" ")[0], _search(query, told["scope"])
+    if name := told["name"]:
+        return "find", _search(name, told["folder"])
     return "ls", Act(found=[Found(kind="list", path=told["ls"])])
 
 

@@ -41,6 +41,7 @@ _STARTS = ("thread.started", "session.created")
 _TURNS = ("turn.started", "turn.completed", "turn.failed")
 _OLD_TURNS = ("msg/task_started", "msg/task_complete", "msg/error", "msg/turn_aborted")
 _ITEMS = ("item.started", "item.updated", "item.completed")
+_ITEM = ("item",)  # where an item stands in its record
 _WAITING = "Reading additional input from stdin..."
 _ADVICE = re.compile(r"Reconnecting\.\.\.|Model metadata for .* not found", re.DOTALL)
 
@@ -76,11 +77,12 @@ class CodexMeter(Meter):
 
     def take(self, kind: str, record: dict[str, Any]) -> None:
         """A thread, the beginning or the end of a turn, a subagent, or (oldest schema) a request's tokens."""
+        if kind == "item.completed":
+            item = record.get("item")
+            if isinstance(item, dict) and item.get("tool") == "spawn_agent":
+                self._spawned(_kind(item))
+            return
         match kind:
-            case "item.completed":
-                item = members(record.get("item"))
-                if item.get("tool") == "spawn_agent" and _kind(item) == "collab_tool_call":
-                    self.gap(SUBAGENT)
             case "thread.started" | "session.created":
                 self._enter(text(record, ("thread_id", "session_id")))
             case "settings":
@@ -99,6 +101,10 @@ class CodexMeter(Meter):
                     self.spend(told, turns=1 if told.total else 0)
             case _:
                 self.open = False
+
+    def _spawned(self, kind: str) -> None:
+        if kind == "collab_tool_call":
+            self.gap(SUBAGENT)
 
     def _enter(self, thread: str | None) -> None:
         if self.open and thread != self.session:
@@ -138,11 +144,8 @@ class CodexExec(Reader):
             return 10 if word(members(record.get("msg")).get("type")) else 0
         return 10 if kind in (*_STARTS, *_TURNS, *_ITEMS) else super().score(record)
 
-    def kind(self, record: dict[str, Any]) -> str:
-        """The type; of the oldest records `msg/` and the type inside."""
-        kind = record.get("type")
-        if isinstance(kind, str):
-            return kind
+    def untyped(self, record: dict[str, Any]) -> str:
+        """Of the oldest records `msg/` and the type inside."""
         if "type" in record:
             return ""
         if isinstance(record.get("msg"), dict):
@@ -193,7 +196,7 @@ class CodexExec(Reader):
         kind, name = _kind(item), word(item.get("id"))
         if name is None or kind in _WORDS:
             return ()
-        return (ToolCalled(id=name, tool=kind, input=item, raw=self._part("item")),)
+        return (ToolCalled(name, kind, item, Part(self.unit.data, _ITEM)),)
 
     @on("item.completed")
     def completed_item(self, record: dict[str, Any]) -> Iterable[Entry]:
@@ -204,7 +207,7 @@ class CodexExec(Reader):
     def _completed(self, item: dict[str, Any]) -> Entry:
         kind = _kind(item)
         if kind not in _WORDS:
-            return _returned(item, kind, self._part("item"))
+            return _returned(item, kind, Part(self.unit.data, _ITEM))
         if kind == "error":
             return _fault(_message(item))
         return self._said(Thought if kind == "reasoning" else Said, item.get("text"), "item")
