@@ -292,6 +292,51 @@ def test_a_surrogate_is_written_back_as_an_escape() -> None:
     assert rb'"message":"\udc00"' in encode(event)
 
 
+def laid_out(data: bytes) -> list[bytes]:
+    """The bytes that each event's origin names."""
+    parser = EventParser("claude", now=lambda: NOON, profile="extended", detail=True)
+    told = [event.origin for event in parser.feed(data) + parser.close()]
+    return [data[origin.offset :][: origin.length] for origin in told if origin]
+
+
+def places(data: bytes) -> list[int]:
+    """Where the record of each event begins."""
+    parser = EventParser("claude", now=lambda: NOON, profile="extended", detail=True)
+    told = [event.origin for event in parser.feed(data) + parser.close()]
+    return [origin.offset for origin in told if origin]
+
+
+WITHIN = b'{"type":"later","n":1,"m":{"type":"late"}}'
+
+
+@pytest.mark.parametrize(
+    ("data", "records"),
+    [
+        (ODD + LIMIT + ODD + b"\n", [ODD, LIMIT, ODD]),
+        (LIMIT + b"\n" + WITHIN + b' {"type":"late"}\r\n', [LIMIT, WITHIN, b'{"type":"late"}']),
+        (b"".join(b"t %d: " % at + ODD + ODD + b"\n" for at in range(3)), [ODD] * 6),
+        (b"[" + ODD + b" , " + LIMIT + b"," + ODD + b"]", [ODD, LIMIT, ODD]),
+        (b"[\n" + ODD + b", " + ODD + b",\n  " + LIMIT + b"\n]\n", [ODD, ODD, LIMIT]),
+        (b"\xef\xbb\xbf [" + ODD + b"," + ODD + b"]", [ODD, ODD]),
+    ],
+)
+def test_each_record_of_a_line_has_a_place_of_its_own(data: bytes, records: list[bytes]) -> None:
+    assert laid_out(data) == records
+    assert places(data) == sorted(set(places(data)))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b'{"type":"user","skipped":"\xff","session_id":"s","message":{"content":"x"}}',
+        b'{"type":"stream_event","session_id":"s","event":{"\xe9":1}}',
+    ],
+)
+def test_invalid_utf_8_is_told_of_though_a_shape_skips_it(record: bytes) -> None:
+    _, notes = fed(LIMIT + b"\n" + record + b"\n")
+    assert notes == {"invalid-utf-8": 1}
+
+
 def test_standard_error_is_warnings_line_by_line() -> None:
     parser = EventParser("claude", now=lambda: NOON)
     events = parser.feed(b"one\n\n  two \xff", "stderr") + parser.close()

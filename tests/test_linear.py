@@ -56,6 +56,9 @@ STREAMS: dict[str, Callable[[int], bytes]] = {
     "one long message": lambda n: lines(*[said(1)] * n),
     "torn records": lambda n: (lines(said(1))[:60] + lines(LIMIT)) * n,
     "records glued on one line": lambda n: lines(LIMIT).strip() * n,
+    "different records glued on one line": lambda n: lines(*(said(i) for i in range(8 * n))).replace(
+        b"\n", b""
+    ),
     "records glued behind a log prefix": lambda n: (b"t1: " + lines(LIMIT).strip() * (n // 3) + b"\n") * 3,
     "an array over many lines": lambda n: b"[" + b",".join([lines(LIMIT)] * n) + b"]",
     "a deep array that never ends": lambda n: b'[\n{"type":\n' + b"[\n" * n,

@@ -166,6 +166,16 @@ def test_a_result_with_nothing_but_usage_adds_the_subagents():
     assert (account.cost, account.gaps, account.turns) == (0.1, ("output-at-start",), 2)
 
 
+def test_a_message_without_usage_is_no_answer_whoever_reads_it():
+    message = {"id": "m", "model": "big", "content": [], "usage": None}
+    told = claude("result", usage={"input_tokens": 100, "output_tokens": 50})
+    data = lines(claude("system", subtype="init"), claude("assistant", message=message), told)
+    parser = EventParser("claude")
+    parser.feed(data)
+    assert parser.usage == usage(data, format="claude")
+    assert classes(parser.usage) == (100, None, 50, None)
+
+
 def test_sessions_in_one_stream_are_added_up_and_kept_apart():
     one = NAMED["claude/plain_text/plain_text"].stdout
     other = NAMED["claude/sigterm_bash/sigterm_bash"].stdout

@@ -47,6 +47,15 @@ class Unit(msgspec.Struct, frozen=True):
     place: Where
 
 
+class _Element(NamedTuple):
+    """An array's element, and where on the line it stands (-1: it began on another)."""
+
+    data: bytes
+    value: Any
+    start: int
+    length: int
+
+
 class _Prefixed(NamedTuple):
     """A line without its surroundings, the shape of its log prefix, and the records behind that."""
 
@@ -96,6 +105,8 @@ class Records:
                     value = decode(text)
                 except (ValueError, RecursionError):
                     value = None if decode is jsonio.loads_fast else _loads(text)
+                if decode is not jsonio.loads_fast and not text.isascii() and type(value) is dict:
+                    self._check_utf8(line, text)  # no shape looks into what it skips
                 if type(value) is dict and text is line.data:
                     yield Unit(text, value, True, Where(now, None, line.number, line.offset, line.length))
                     continue
@@ -194,10 +205,9 @@ class Records:
         values = [jsonio.loads(piece) for piece in whole]
         if not whole or not all(map(repair.is_record, values)) or not (rest == b"" or rest[:1] == b"{"):
             whole, values, rest = [], [], text
-        for piece, value in zip(whole, values, strict=True):
-            self._begun = True
-            yield self._unit(line, piece, value)
         if whole:
+            self._begun = True
+            yield from self._row(line, line.data.rfind(text), zip(whole, values, strict=True))
             self._note("glued-records", line)
         if rest:
             yield from self._torn(line, rest)
@@ -230,14 +240,15 @@ class Records:
             yield found
             return
         self._note("array", replace(line, offset=found.place.offset, data=found.data))
-        for element, value in zip(jsonio.elements(found.data), found.value, strict=True):
-            yield replace(found, data=jsonio.compact(element), value=value)
+        elements = zip(jsonio.elements(found.data), found.value, strict=True)
+        for unit in self._row(line, line.data.rfind(found.data), elements):
+            yield replace(unit, data=jsonio.compact(unit.data))
 
     def _in_array(self, array: _Array, line: Line, text: bytes) -> Iterator[Unit]:
         if not self._begun:
             self._opening.append(replace(line, data=text))
-        place = self._where(line)
-        units = [Unit(data, value, True, place) for data, value in array.feed(line, text)]
+        lead = line.data.rfind(text)
+        units = [self._element(line, lead, element) for element in array.feed(line, text)]
         if not self._begun and units:
             if not repair.is_record(units[0].value):
                 yield from self._not_an_array()
@@ -319,19 +330,32 @@ class Records:
         return Unit(text, None, False, self._where(line))
 
     def _unit(self, line: Line, text: bytes, value: Any) -> Unit:
-        """A piece of a line with its own place, or the line's where the piece was repaired."""
-        place = self._where(line)
-        lead = line.data.find(text) if len(text) < len(line.data) == line.length else -1
-        if lead >= 0:
-            place = replace(place, offset=line.offset + lead, length=len(text))
-        return Unit(text, value, True, place)
+        """The end of a line with its own place, or the line's where it was repaired."""
+        lead = line.data.rfind(text) if len(text) < len(line.data) else -1
+        return Unit(text, value, True, self._where(line, lead, len(text)))
+
+    def _row(self, line: Line, at: int, pieces: Iterable[tuple[bytes, Any]]) -> Iterator[Unit]:
+        """Pieces that stand behind one another, from `at` on, each with its own place."""
+        for piece, value in pieces:
+            at = line.data.find(piece, at) if at >= 0 else -1
+            yield Unit(piece, value, True, self._where(line, at, len(piece)))
+            at += len(piece) if at >= 0 else 0
+
+    def _element(self, line: Line, lead: int, element: _Element) -> Unit:
+        """An array's element with its own place, or the line's where it began on another."""
+        start = lead + element.start if lead >= 0 <= element.start else -1
+        return Unit(element.data, element.value, True, self._where(line, start, element.length))
 
     def _prefixed_by(self, line: Line, text: bytes, found: repair.Behind) -> _Prefixed:
-        units = [self._unit(line, piece, value) for piece, value in found.objects]
+        lead = line.data.rfind(text)
+        units = list(self._row(line, lead + found.start if lead >= 0 else -1, found.objects))
         return _Prefixed(line, text, repair.prefix_shape(text[: found.start]), units)
 
-    def _where(self, line: Line) -> Where:
-        return Where(self.now, None, line.number, line.offset, line.length)
+    def _where(self, line: Line, lead: int = -1, length: int = 0) -> Where:
+        """The place of a line, or of a part of it where that is known; UTF-16's parts are not."""
+        if lead < 0 or len(line.data) != line.length:
+            return Where(self.now, None, line.number, line.offset, line.length)
+        return Where(self.now, None, line.number, line.offset + lead, length)
 
     def _note(self, code: str, line: Line) -> None:
         where = Place(None, line.offset, line.number)
@@ -351,9 +375,9 @@ class _Array:
         self.rest: list[Line] = []
         self._depth = 0
 
-    def feed(self, line: Line, text: bytes) -> list[tuple[bytes, Any]]:
-        """The elements that end in a line: their bytes and values."""
-        whole: list[tuple[bytes, Any]] = []
+    def feed(self, line: Line, text: bytes) -> list[_Element]:
+        """The elements that end in a line."""
+        whole: list[_Element] = []
         at = start = 0
         while at < len(text):
             token = _TOKEN.match(text, at)
@@ -366,7 +390,7 @@ class _Array:
                 start = at
             elif self._depth == 0 or (self._depth == 1 and (token[0] == b"," or begun == 2)):
                 end = at if begun == 2 else token.start()
-                if not self._element(text[start:end], whole):
+                if not self._element(text[start:end], start, whole):
                     self.over = text[start:]
                     return whole
                 start = at
@@ -377,7 +401,7 @@ class _Array:
             self.rest.append(replace(line, data=text[start:]))
         return whole
 
-    def _element(self, tail: bytes, whole: list[tuple[bytes, Any]]) -> bool:
+    def _element(self, tail: bytes, start: int, whole: list[_Element]) -> bool:
         """Take what has come since the last element; nothing at all stands behind a closing brace."""
         data = b"\n".join([part.data for part in self.rest] + [tail]).strip()
         if not data:
@@ -386,8 +410,9 @@ class _Array:
             value = jsonio.loads(data)
         except ValueError:
             return False
+        start = -1 if self.rest else start + len(tail) - len(tail.lstrip())
         self.rest = []
-        whole.append((jsonio.compact(data), value))
+        whole.append(_Element(jsonio.compact(data), value, start, len(data)))
         return True
 
 

@@ -18,6 +18,7 @@ from stenograph.fields import amount, count, members, word
 from stenograph.meter import AT_START, NO_END, Counts, Meter, Row, without_reasoning
 
 _KNOWN = 4096  # messages of one turn that are told from one another
+_NULL = msgspec.Raw(b"null")  # as a shape leaves it
 _SYNTHETIC = "<synthetic>"  # the model of words that no model said
 
 
@@ -141,7 +142,7 @@ class ClaudeMeter(Meter):
             self._enter(record)
         self.open = True
         model, usage = message.get("model"), message.get("usage")
-        if usage is None or model == _SYNTHETIC:
+        if usage is None or usage == _NULL or model == _SYNTHETIC:
             return
         if type(usage) is msgspec.Raw:
             usage = usage.copy()  # else the whole line would be kept with it
