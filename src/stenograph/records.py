@@ -105,7 +105,7 @@ class Records:
                     value = decode(text)
                 except (ValueError, RecursionError):
                     value = None if decode is jsonio.loads_fast else _loads(text)
-                if decode is not jsonio.loads_fast and not text.isascii() and type(value) is dict:
+                if not text.isascii() and decode is not jsonio.loads_fast and type(value) is dict:
                     self._check_utf8(line, text)  # no shape looks into what it skips
                 if type(value) is dict and text is line.data:
                     yield Unit(text, value, True, Where(now, None, line.number, line.offset, line.length))
