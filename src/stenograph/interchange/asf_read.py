@@ -166,7 +166,7 @@ def is_header(line: bytes) -> bool:
         return False
     match value:
         case {"type": "session", "format": str(name)}:
-            return name.encode().startswith(MARK)
+            return name.encode("utf-8", "replace").startswith(MARK)
     return False
 
 
@@ -313,7 +313,7 @@ def _reply(line: dict[str, Any]) -> Reply | None:
     if isinstance(told, dict) and told is not line:
         try:
             return msgspec.convert(told, Reply)
-        except msgspec.ValidationError:
+        except ValueError:
             pass
     model = line.get("model")
     return Reply(id=line["response_id"], model=model if isinstance(model, str) else None)
@@ -356,17 +356,19 @@ def _sent(file: File, request: Request) -> list[Sent]:
     """The items of a request, by the format's rules; of a linear file the path is all that stands before."""
     name = file.lines[request.element].get("response_id")
     found: list[Sent] = []
-    omitted: set[Any] = set()
+    omitted: set[str] = set()
     for line in file.lines[: request.element]:
         match line:
             case {"type": "config", "omit": dict(omit)}:
-                omitted = omitted | set(omit.get("items") or ()) if omit else set()
+                names = omit.get("items")
+                told = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+                omitted = omitted | told if omit else set()
             case {"type": "compaction", "summary": dict(item)}:
                 found = [Sent(role=_word(item.get("role")), content=item, index=None)]
                 omitted = set()
             case {"type": "item", "item": dict(item)} if line.get("response") != name:
                 found.append(Sent(role=_word(item.get("role")), content=line, index=None))
-    return [each for each in found if each.content.get("id") not in omitted]
+    return [each for each in found if _word(each.content.get("id")) not in omitted]
 
 
 def _totals(spent: list[Spent]) -> Totals:

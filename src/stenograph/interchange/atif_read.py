@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from stenograph import jsonio
@@ -219,7 +220,7 @@ def _plainly(step: dict[str, Any]) -> Iterator[Entry]:
     text = _text(step.get("message"))
     if step.get("source") != "agent":
         yield Prompted(text=text, synthetic=step.get("source") == "system")
-        yield from (_returned(each) for each in _list(_dict(step.get("observation")).get("results")))
+        yield from _observed(step)
         return
     model = _word(step.get("model_name"))
     reply = Reply(model=model) if model else None
@@ -233,7 +234,14 @@ def _plainly(step: dict[str, Any]) -> Iterator[Entry]:
         entry = _called(call)
         entry.reply = reply
         yield entry
-    yield from (_returned(each) for each in _list(_dict(step.get("observation")).get("results")))
+    yield from _observed(step)
+
+
+def _observed(step: dict[str, Any]) -> Iterator[Entry]:
+    for result in _list(_dict(step.get("observation")).get("results")):
+        entry = _returned(result)
+        entry.raw = facts.block_of(entry)
+        yield entry
 
 
 def _called(call: Any) -> ToolCalled:
@@ -248,7 +256,8 @@ def _returned(result: Any, *, is_json: bool = False) -> ToolReturned:
     told = _dict(result)
     content = told.get("content")
     if is_json and isinstance(content, str):
-        content = jsonio.loads(content.encode())
+        with suppress(ValueError):  # else the text stays one
+            content = jsonio.loads(content.encode("utf-8", "surrogatepass"))
     elif isinstance(content, list):
         content = [from_part(part) for part in content]
     details = _dict(told.get("extra")).get("details")

@@ -214,8 +214,11 @@ def image_part(block: Any) -> dict[str, Any] | None:
 
 
 def from_image(part: dict[str, Any]) -> Any:
-    """The block that a picture was made of."""
-    return asf_items.from_output([{"type": "input_image", "image_url": part["source"]["path"]}])[0]
+    """The block that a picture was made of; the part itself when it names none."""
+    match part:
+        case {"source": {"path": str(path)}}:
+            return asf_items.from_output([{"type": "input_image", "image_url": path}])[0]
+    return part
 
 
 def _content(output: Any) -> tuple[Any, bool]:

@@ -7,6 +7,7 @@ follow from where the object stands. Two entries tell the same when their object
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, get_args
 
 import msgspec
@@ -21,7 +22,6 @@ from stenograph.model import (
     Noticed,
     Part,
     Prompted,
-    Reply,
     Said,
     Spent,
     Thought,
@@ -47,7 +47,7 @@ _TOLD = {
 """By type: an entry's kind, and its members but for `raw` of a call, which says where it stands."""
 
 _PLAIN = frozenset((str, int, float, bool, dict, list))
-_STRUCTS = {"tokens": Tokens, "reply": Reply}
+_TYPES = {kind: {field.name: field.type for field in msgspec.structs.fields(kind)} for kind in KINDS.values()}
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
@@ -74,7 +74,8 @@ def from_json(told: dict[str, Any]) -> Entry:
     known: dict[str, Any] = {}
     for name, _ in _FIELDS[kind]:
         if name in told:
-            known[name] = _entry_value(kind, name, told[name])
+            with suppress(ValueError):  # an odd value costs this member alone
+                known[name] = _entry_value(kind, name, told[name])
     if kind is Noticed and "raw" in told:
         known.setdefault("record", told["raw"])  # which is kept once where both are one
     try:
@@ -136,7 +137,8 @@ def restored(kept: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
             found["text"] = whole[start:end]
     gone = found.pop("without", None)
     for name in gone if isinstance(gone, list) else ():
-        found.pop(name, None)
+        if isinstance(name, str):
+            found.pop(name, None)
     return found
 
 
@@ -174,14 +176,13 @@ def _told(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _entry_value(kind: type[Any], name: str, value: Any) -> Any:
+    """A member's value; raises ValueError when the member cannot hold it."""
     if name in ("raw", "details"):
         return jsonio.raw(value) if kind is Unread else Part(jsonio.dumps(value))
-    if name in _STRUCTS:
-        try:
-            return msgspec.convert(value, _STRUCTS[name])
-        except msgspec.ValidationError:
-            return None
-    return tuple(value) if name == "oks" and isinstance(value, list) else value
+    if _TYPES[kind][name] is Any:
+        return value
+    made = msgspec.convert(value, _TYPES[kind][name])
+    return made if isinstance(value, dict | list) else value  # a whole number stays one
 
 
 def _demanded(kind: type[Any]) -> dict[str, Any]:

@@ -129,7 +129,9 @@ class NewFile:
             with _refused(self.path):
                 os.link(self._temporary, self.path)
         except FileExistsError:
-            if _is_equal(self._temporary, self.path):
+            with _refused(self.path):
+                is_equal = _is_equal(self._temporary, self.path)
+            if is_equal:
                 return False
             raise Taken(f"{self.path} exists and is another session or an older state of this one") from None
         self._is_new = True

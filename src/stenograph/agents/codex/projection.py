@@ -56,11 +56,13 @@ class CodexProjection(Projection):
 
     def draft(self, tool: Tool, source: Any) -> list[Event] | None:
         """A command is taken even when empty; a change of several files is one write each."""
-        if tool.does == "command" and source.get("command") == "":
+        if tool.does == "command" and members(source).get("command") == "":
             return [event.Command(command="")]
         if tool.does != "write":
             return draft(tool, source, self.resolve)
-        return [event.Write(path=self.resolve(path)) for path in _changed(source.get("changes"))] or None
+        return [
+            event.Write(path=self.resolve(path)) for path in _changed(members(source).get("changes"))
+        ] or None
 
     def called(self, entry: ToolCalled) -> Iterable[Event]:
         """Record a call; its events are drafted when its end does not tell them."""
@@ -91,14 +93,14 @@ class CodexProjection(Projection):
     def answered(self, call: Call, entry: ToolReturned) -> list[Event]:
         """The events of a call that ended."""
         if call.tool and call.tool.does == "other":
-            return list(self._collaborated(call.entry.input))
+            return list(self._collaborated(members(call.entry.input)))
         return super().answered(call, entry)
 
     def unanswered(self, call: Call) -> list[Event]:
         """The events of a call whose end never came; an agent that was called for may have started."""
         call = self.call(call.entry)
         if call.tool and call.tool.does == "other":
-            spawn = call.entry.input.get("tool") == "spawn_agent"
+            spawn = members(call.entry.input).get("tool") == "spawn_agent"
             return list(self.delegated(model.Delegated(action="subagent_started"))) if spawn else []
         return super().unanswered(call)
 
