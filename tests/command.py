@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -35,10 +35,11 @@ def steno(*arguments: object, given: bytes = b"", **environment: str) -> Done:
 
 
 @contextmanager
-def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a command line whose three streams are pipes; it is killed at the block's end."""
+def started(*arguments: object, ahead: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command line, behind `ahead`, whose three streams are pipes; the block's end kills it."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen([STENO, *map(str, arguments)], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
+    command = [*ahead, STENO, *map(str, arguments)]
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
     try:
         yield process
     finally:

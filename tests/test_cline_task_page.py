@@ -1,4 +1,4 @@
-"""The rules of the reader's page, each with the test that holds it; the last few stand here."""
+"""The rules of reading a task directory, each with the test that holds it; the last few stand here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model was sent at each request, by both agents' rules (the reader's page, section 7)."""
+"""What the model was sent at each request, by both agents' rules."""
 
 from __future__ import annotations
 

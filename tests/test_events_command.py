@@ -291,10 +291,17 @@ def test_an_interrupt_ends_a_silent_pipe_and_what_was_held_is_given(interrupts):
         assert process.stderr.read() == b""
 
 
-def test_termination_gives_what_was_held():
-    with started("events", "--from", "claude") as process:
+IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""What a script's `&` does to a command: it ignores interrupts."""
+
+
+@pytest.mark.parametrize("ahead", [(), IN_THE_BACKGROUND])
+def test_termination_gives_what_was_held(ahead):
+    with started("events", "--from", "claude", ahead=ahead) as process:
         process.stdin.write(unknown(1) + HELD)
         line_of(process)
+        if ahead:
+            process.send_signal(signal.SIGINT)
         process.terminate()
         assert process.wait(timeout=10) == 143
         assert json.loads(process.stdout.read())["message"] == "held"

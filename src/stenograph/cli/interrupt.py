@@ -16,12 +16,19 @@ def last_words(*, seconds: float = GRACE) -> Iterator[None]:
     """Let the first interrupt pass until the input ends, at most for so many seconds.
 
     A second interrupt, or the end of that time, raises KeyboardInterrupt at once; otherwise the block's end
-    does. A request to terminate raises SystemExit(143), so that the block may clean up. Nothing changes where
-    interrupts are ignored or handled already.
+    does. Where interrupts are ignored (behind `&` in a script) or handled already, they stay so. A request to
+    terminate raises SystemExit(143) in any case, so that the block may clean up.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
+    with terminable():
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            with _first_passes(seconds):
+                yield
+        else:
+            yield
+
+
+@contextmanager
+def _first_passes(seconds: float) -> Iterator[None]:
     told: list[int] = []
 
     def first(number: int, _frame: FrameType | None) -> None:
@@ -29,10 +36,9 @@ def last_words(*, seconds: float = GRACE) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.signal(signal.SIGINT, first)
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:
