@@ -9,7 +9,7 @@ import click
 from stenograph import jsonio
 from stenograph.cli.main import complain
 from stenograph.cli.sessions import told
-from stenograph.cli.terminal import clean
+from stenograph.cli.terminal import clean, counted
 from stenograph.corpus import find
 from stenograph.corpus.search import Found
 from stenograph.errors import Error
@@ -62,7 +62,8 @@ def check(*, paths: tuple[str, ...], as_json: bool, fail_on: str) -> int:
         for line in _json(found, count, report) if as_json else _text(found, count, report):
             click.echo(line)
     if not as_json:
-        click.echo(f"{sessions} sessions, {units} units, {sum(n.count for n in whole.notes)} notes")
+        notes = counted(sum(note.count for note in whole.notes), "note")
+        click.echo(f"{counted(sessions, 'session')}, {counted(units, 'unit')}, {notes}")
     if faults:
         return 1
     worst = whole.worst
@@ -78,5 +79,5 @@ def _json(found: Found, count: int, report: Report) -> Iterator[bytes]:
 def _text(found: Found, count: int, report: Report) -> Iterator[str]:
     """A session that has notes, and they."""
     if report.notes:
-        yield f"{clean(found.place)}: {count} units"
+        yield f"{clean(found.place)}: {counted(count, 'unit')}"
         yield from (f"  {clean(line)}" for line in report.to_text().splitlines())

@@ -7,7 +7,7 @@ from typing import cast
 import click
 
 from stenograph import jsonio
-from stenograph.cli.terminal import clean
+from stenograph.cli.terminal import clean, counted
 from stenograph.conversion import WRITERS, Conversion, Options, Target, convert_all
 from stenograph.errors import UsageError
 from stenograph.notes import Kind
@@ -72,7 +72,7 @@ def convert(
     if report:
         click.echo(told(done, report), nl=False)
     else:
-        counts = f"{_count(len(done.sessions), 'session')} in {_count(len(done.files), 'file')}"
+        counts = f"{counted(len(done.sessions), 'session')} in {counted(len(done.files), 'file')}"
         click.echo(clean(f"{output}: {counts}"))
     return exit_code(done, fail_on, is_checked=check)
 
@@ -100,12 +100,8 @@ def told(done: Conversion, form: str, *, each: bool = False) -> str:
         return f"{jsonio.dumps(value).decode()}\n"
     lines = []
     for one in done.sessions if each else ():
-        lines.append(f"{one.path}: {_count(one.records, 'record')}")
+        lines.append(f"{one.path}: {counted(one.records, 'record')}")
         lines += [f"  {line}" for line in one.report.to_text().splitlines()]
-    lines.append(f"{_count(len(done.sessions), 'session')}, {_count(records, 'record')}")
+    lines.append(f"{counted(len(done.sessions), 'session')}, {counted(records, 'record')}")
     lines += done.to_text().splitlines()
     return "".join(f"{clean(line)}\n" for line in lines)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

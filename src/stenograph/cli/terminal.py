@@ -97,3 +97,8 @@ def _fitting(text: str, cells: int) -> str:
         if used > cells:
             return text[:at]
     return text
+
+
+def counted(number: int, what: str) -> str:
+    """A number and the noun behind it: `1 note`, `2 notes`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

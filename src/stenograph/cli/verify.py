@@ -6,7 +6,7 @@ import click
 
 from stenograph import jsonio
 from stenograph.cli.main import complain
-from stenograph.cli.terminal import clean
+from stenograph.cli.terminal import clean, counted
 from stenograph.errors import ReadError
 from stenograph.interchange.asf_verify import verify_file
 
@@ -47,5 +47,5 @@ def verify(*, files: tuple[str, ...], as_json: bool) -> int:
             else:
                 click.echo(clean(f"{path}:{each.line}: {each.level}: {each.rule}: {each.message}"))
         if not as_json:
-            click.echo(clean(f"{path}: {'valid' if not errors else f'{errors} rules broken'}"))
+            click.echo(clean(f"{path}: {counted(errors, 'error') if errors else 'valid'}"))
     return 1 if failed else 0

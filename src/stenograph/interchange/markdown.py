@@ -46,7 +46,8 @@ class MarkdownWriter:
             thread = main_thread(entry)
             if thread != self._thread:
                 self._thread = thread
-                self._file.write(_encoded(f"\n---\n\n*{_line(thread) if thread else 'main thread'}*\n"))
+                who = f"subagent {_line(thread)}" if thread else "main thread"
+                self._file.write(_encoded(f"\n---\n\n*{who}*\n"))
             self._file.write(_encoded(f"\n{told}\n"))
 
     def close(self) -> None:
