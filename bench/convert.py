@@ -236,7 +236,7 @@ def plant(path: Path) -> dict[str, str]:
         "tool_use_id": m["call id"],
         "content": [{"type": "text", "text": m["result"]}],
     }
-    result["content"].append({"type": "image", "source": source})  # type: ignore[attr-defined]
+    result["content"].append({"type": "image", "source": source})  # type: ignore[attr-defined]  # a list, above
     who = {"session_id": "3aebc39d-c878-4e32-8591-e6ca5d9fca0a", "parent_tool_use_id": None}
     when = {"timestamp": "2026-11-30T12:00:00.000Z"}
     records: list[dict[str, Any]] = [

@@ -30,8 +30,8 @@ from stenograph.tools import Tool
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-import recordings as tests  # noqa: E402
-import taskdirs  # noqa: E402
+import recordings as tests  # noqa: E402 - behind the path
+import taskdirs  # noqa: E402 - behind the path
 
 DATA = ROOT / "tests" / "data"
 FOLDER = ROOT / "docs" / "formats"

@@ -227,7 +227,7 @@ def test_wrong_calls(
     source: object, options: dict[str, object], error: type[Exception], tmp_path: Path
 ) -> None:
     with pytest.raises(error):
-        convert(source, tmp_path / "out", **options)  # type: ignore[arg-type]
+        convert(source, tmp_path / "out", **options)  # type: ignore[arg-type]  # wrong on purpose
     assert files(tmp_path) == []
 
 

@@ -37,7 +37,7 @@ ROUNDS = 60
 @pytest.mark.parametrize(("form", "suffix"), [("atif", ".json"), ("asf", ".jsonl")])
 def test_no_odd_member_raises(source: str, form: str, suffix: str, tmp_path: Path) -> None:
     given = tmp_path / f"given{suffix}"
-    convert(DATA / source, given if form == "atif" else tmp_path / "asf", to=form)  # type: ignore[arg-type]
+    convert(DATA / source, given if form == "atif" else tmp_path / "asf", to=form)  # type: ignore[arg-type]  # any
     if form == "asf":
         given = next((tmp_path / "asf").rglob("*.jsonl"))
     odd = given.with_name(f"odd{suffix}")

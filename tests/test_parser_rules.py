@@ -353,7 +353,7 @@ def test_a_program_without_records_has_its_output_repeated() -> None:
 def test_an_unfinished_line_counts_too() -> None:
     parser = EventParser("claude", now=lambda: NOON)
     assert parser.feed("cut", "stderr") == []
-    assert [event.message for event in parser.close(1)] == ["cut", "exit code 1\ncut"]  # type: ignore[union-attr]
+    assert [event.message for event in parser.close(1)] == ["cut", "exit code 1\ncut"]  # type: ignore[union-attr]  # one
 
 
 def test_the_order_at_the_close() -> None:
@@ -374,14 +374,14 @@ def test_a_closed_parser_takes_no_more() -> None:
 
 def test_a_profile_that_nobody_knows() -> None:
     with pytest.raises(UsageError, match="extendd"):
-        EventParser("claude", profile="extendd")  # type: ignore[arg-type]
+        EventParser("claude", profile="extendd")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_event_with_a_lone_surrogate_can_be_read_back() -> None:
     parser = EventParser("claude", now=lambda: NOON)
     events = parser.feed(line(said("a\ud800")) + line({"type": "later", "s": "\udfff"})) + parser.close()
     assert [encode(decode(encode(event))) for event in events] == [encode(event) for event in events]
-    assert decode(encode(events[0])).message == "a\ud800"  # type: ignore[union-attr]
+    assert decode(encode(events[0])).message == "a\ud800"  # type: ignore[union-attr]  # one
 
 
 # Cost: of each of these a loop in a loop would take from 14 to 80 seconds.

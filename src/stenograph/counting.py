@@ -14,12 +14,9 @@ from stenograph.event import Tokens
 from stenograph.meter import DAMAGED, Account, Counts, Meter
 from stenograph.model import Ended, Session, Spent
 from stenograph.notes import Report
-from stenograph.records import Records, Unit
+from stenograph.records import LONGEST, OPENING, Records, Unit
 from stenograph.registry import stream
 from stenograph.streams import Source, is_stored, pieces, recognized
-
-_OPENING = b'{"type":"'
-_LONGEST = 40  # bytes within which a record's type ends, when it comes first
 
 
 class _Consumed(TypedDict, total=False):
@@ -149,9 +146,9 @@ class Counter:
 
     def _decode(self, data: bytes, line: memoryview, start: int) -> Any:
         """As much of the record as its type asks for; may raise ValueError or RecursionError."""
-        if data.startswith(_OPENING, start):
-            word = start + len(_OPENING)
-            kind = data[word : data.find(b'"', word, start + _LONGEST)]
+        if data.startswith(OPENING, start):
+            word = start + len(OPENING)
+            kind = data[word : data.find(b'"', word, start + LONGEST)]
             shape = self._decoders.get(kind, _consumed)
             try:
                 value = shape(line)

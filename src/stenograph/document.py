@@ -380,7 +380,7 @@ class Member(property, Generic[T]):
 
     if TYPE_CHECKING:
 
-        @overload  # type: ignore[override]
+        @overload  # type: ignore[override]  # for the type checker, what `property` does
         def __get__(self, owner: None, kind: type) -> Self: ...
         @overload
         def __get__(self, owner: Object, kind: type) -> T: ...

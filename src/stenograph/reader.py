@@ -130,8 +130,7 @@ class Reader:
 
     def _entries(self, units: Iterable[Unit]) -> Iterator[Entry]:
         self._records.now = self.now
-        handlers, meter, timed = self._handlers, self.meter, self.timed
-        metered, clocked, by_type = meter.reads, self._clocked, self._by_type
+        handlers, metered, timed, by_type = self._handlers, self.meter.reads, self.timed, self._by_type
         other: Handler = type(self).other
         for unit in units:
             self.unit = unit
@@ -145,9 +144,7 @@ class Reader:
             if by_type is False or type(kind) is not str:
                 kind = self.kind(record)
             if kind in metered:
-                if kind in clocked:
-                    meter.at = self.time(record) or meter.at
-                meter.take(kind, record)
+                self.measure(kind, record)
             place = self.place(record) if timed else unit.place
             told = handlers.get(kind, other)(self, record)
             for entry in self._in_full(told, record) if self.is_full else told:

@@ -22,8 +22,11 @@ _TOKEN = re.compile(
     rb"[ \t\r\n]+|[\[\]{},:]|"
     rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"|[-+0-9.eE]+|true|false|null'
 )
-_TYPE = len(b'{"type":"')  # where a record's type begins, when it comes first
-_LONGEST = 40  # bytes within which it ends then
+OPENING = b'{"type":"'
+"""How a record begins whose type comes first."""
+LONGEST = 40
+"""Bytes within which such a type ends."""
+_TYPE = len(OPENING)
 _PROBES = 3  # lines that must agree before a log prefix is believed
 _SEVERITY = {
     "byte-order-mark": Kind.CHANGED,
@@ -100,7 +103,7 @@ class Records:
         for line in self._lines.feed(data):
             text = line.data.strip()
             if self._usual:
-                decode = shapes.get(text[_TYPE : text.find(b'"', _TYPE, _LONGEST)], jsonio.loads_fast)
+                decode = shapes.get(text[_TYPE : text.find(b'"', _TYPE, LONGEST)], jsonio.loads_fast)
                 try:
                     value = decode(text)
                 except (ValueError, RecursionError):

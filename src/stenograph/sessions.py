@@ -94,7 +94,7 @@ def _is_stream(path: str) -> bool:
         return False
 
 
-def _stored(path: str, format: str) -> Source:  # noqa: A002
+def _stored(path: str, format: str) -> Source:  # noqa: A002 - users' word
     session = stores.read(path, format=format)
     summary = session.summary
     entries = [*session.entries, *session.rest]
@@ -130,7 +130,7 @@ def _note_inferred(session: Session, folder: str) -> None:
             )
 
 
-def _stream(path: str, format: str) -> Source:  # noqa: A002
+def _stream(path: str, format: str) -> Source:  # noqa: A002 - users' word
     name = streams.detect(path) if format == "auto" and path != "-" else format
     parts = streams.pieces(path)
     head: list[bytes] = []

@@ -27,7 +27,7 @@ _READ_BY: Mapping[str, tuple[str, ...]] = {
 def input_of(tools: Iterable[Tool], others: Iterable[str] = ()) -> Any:
     """The type of an input of which those keys alone are decoded that some row asks for, and some others."""
     asked = {key for tool in tools for member in _READ_BY.get(tool.does, ()) for key in getattr(tool, member)}
-    return TypedDict("Input", dict.fromkeys([*sorted(asked), *others], Any), total=False)  # type: ignore[operator]
+    return TypedDict("Input", dict.fromkeys([*sorted(asked), *others], Any), total=False)  # type: ignore[operator]  # made when it runs
 
 
 def is_text(told: msgspec.Raw) -> bool:

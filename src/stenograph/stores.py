@@ -26,7 +26,7 @@ def store_of(path: str | os.PathLike[str]) -> Store | None:
     return next((store(each) for each in STORES if store(each).holds(name)), None)
 
 
-def store_at(path: str | os.PathLike[str], *, format: str = "auto") -> Store:  # noqa: A002
+def store_at(path: str | os.PathLike[str], *, format: str = "auto") -> Store:  # noqa: A002 - users' word
     """The store that a path is a session of, the named one when it holds such sessions.
 
     Raises ReadError when there is no such path, NotRecognized when it is no session, or none of the format.
@@ -55,7 +55,7 @@ def _misfit(name: str, found: Store | None, wanted: str | None) -> Error:
     return NotRecognized(f"{name} is no stored session{f', no {wanted}' if wanted else ''}")
 
 
-def read(path: str | os.PathLike[str], *, format: str = "auto") -> Session:  # noqa: A002
+def read(path: str | os.PathLike[str], *, format: str = "auto") -> Session:  # noqa: A002 - users' word
     """Read the stored session that a path names, a folder or a file in it; by the named format's rules.
 
     Raises ReadError when there is no such path or it cannot be read at all, NotRecognized when it is no

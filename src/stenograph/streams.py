@@ -75,7 +75,7 @@ def pieces(source: Source) -> Iterator[bytes]:
     return _lines(source)
 
 
-def is_stored(path: str, *, format: str = "auto") -> bool:  # noqa: A002
+def is_stored(path: str, *, format: str = "auto") -> bool:  # noqa: A002 - users' word
     """Whether a path is to be read as a stored session: a folder, a format of sessions, a session's file.
 
     The stores are loaded only where the name of the path, or the beginning of the file, leaves it open.

@@ -71,7 +71,7 @@ class ToolUse(TypedDict, total=False):
     session_id: Any
     tool_name: Any
     tool_id: Any
-    parameters: input_of([*TOOLS.values(), _READ_FROM_0])  # type: ignore[valid-type]
+    parameters: input_of([*TOOLS.values(), _READ_FROM_0])  # type: ignore[valid-type]  # a type made of the tables
 
 
 class ToolResult(TypedDict, total=False):

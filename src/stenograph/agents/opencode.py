@@ -89,7 +89,7 @@ class State(TypedDict, total=False):
     """A call with its result."""
 
     status: Required[Any]
-    input: input_of([*KILO_TOOLS.values(), _LIST, _READ_FROM_0], _IDS)  # type: ignore[valid-type]
+    input: input_of([*KILO_TOOLS.values(), _LIST, _READ_FROM_0], _IDS)  # type: ignore[valid-type]  # a type made of the tables
     output: msgspec.Raw
     error: Any
     metadata: Metadata

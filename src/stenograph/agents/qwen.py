@@ -72,7 +72,7 @@ class Block(TypedDict, total=False):
     type: Any
     id: Any
     name: Any
-    input: input_of(TOOLS.values())  # type: ignore[valid-type]
+    input: input_of(TOOLS.values())  # type: ignore[valid-type]  # a type made of the tables
     text: Any
     thinking: Any
 

@@ -21,7 +21,7 @@ class Recognizer:
     space came.
     """
 
-    def __init__(self, make: Callable[[str], EventParser], *, format: str | None = None) -> None:  # noqa: A002
+    def __init__(self, make: Callable[[str], EventParser], *, format: str | None = None) -> None:  # noqa: A002 - users' word
         self.doubt: NotRecognized | None = None
         self.is_blank = True
         self._make = make

@@ -99,7 +99,7 @@ def usage(
 class _Reading:
     """Counts one input after another; a fault of one is told and keeps no other from being read."""
 
-    def __init__(self, format: str | None, zone: tzinfo | None) -> None:  # noqa: A002
+    def __init__(self, format: str | None, zone: tzinfo | None) -> None:  # noqa: A002 - users' word
         self.failed = False
         self.interrupted = 0  # the exit code when a signal ended the reading
         self._format = format

@@ -233,7 +233,7 @@ def _read(path: str, report: Report, thread: str | None) -> File:
                 replies[line["response_id"]] = _reply(line)
     for name, told in waiting:
         if name in replies and getattr(told, "reply", None) is None:
-            told.reply = replies[name]  # type: ignore[union-attr]
+            told.reply = replies[name]  # type: ignore[union-attr]  # these kinds have one
     return File(path=path, header=header, lines=lines, entries=entries)
 
 

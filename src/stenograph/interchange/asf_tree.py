@@ -90,7 +90,7 @@ def request(path: list[Node], response: Node) -> dict[str, Any]:
         known["tools"] = settings["tools"]
     extra = settings.get("extra")
     known |= extra if isinstance(extra, dict) else {}
-    return known | {"input": [item for id, item in items if id not in omitted], "store": False}  # noqa: A001
+    return known | {"input": [item for id, item in items if id not in omitted], "store": False}  # noqa: A001 - the wire's word
 
 
 def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The commands that agents give most, each read with one pattern.
 
-The general way says the same of them, which a test holds; this one takes a fifth of its time.
+The general way says the same of them, which a test holds, by many more steps.
 """
 
 from __future__ import annotations
